@@ -1,0 +1,92 @@
+// Package benchmarks runs suites of problems against a tree in a sandbox and
+// grades them from outside it.
+package benchmarks
+
+import (
+	"context"
+	"time"
+
+	"ratchet/internal/model"
+	"ratchet/sandbox"
+)
+
+// Source is where a tree is laid in a box.
+const Source = sandbox.WorkDir + "/src"
+
+// Suite is one benchmark. It is immutable and safe for concurrent use.
+type Suite interface {
+	Name() string
+	// Harness says whether a repository path belongs to the grader: such files
+	// come from the trusted tree, and a candidate that touches one is refused.
+	Harness(path string) bool
+	// Discover lists the suite's problems by reading the trusted tree; nothing is
+	// run. All have SplitSearch. The order is by id. No problem is an error that says so.
+	Discover(trusted model.Tree) ([]model.Problem, error)
+	// Hide returns the trusted tree without the source of the given problems
+	// (and what only they need), such that the rest still builds.
+	Hide(trusted model.Tree, problems []model.Problem) (model.Tree, error)
+	// Warm lists commands that fill the build caches, run once as Builder with
+	// the trusted tree laid in at Source, before the image is frozen. A failing one is no error.
+	Warm() []sandbox.Command
+	// Open lays a tree into a new box and builds it. That something does not
+	// build is not an error: its problems will have the outcome BuildFailed.
+	Open(ctx context.Context, t Target) (Bench, error)
+	// Cover runs each problem by itself and reports which blocks it ran.
+	Cover(ctx context.Context, t Target, problems []model.Problem) (model.Coverage, error)
+	// Screen evaluates candidates in stages (builds; its targets; all search
+	// problems of t) and calls emit once for each candidate as it is done, from
+	// one goroutine. With Shared they may share boxes and builds; otherwise each
+	// has a box of its own.
+	Screen(ctx context.Context, t Target, s Screening, emit func(Screened) error) error
+}
+
+// Target says what to run: code from one tree, harness from another.
+type Target struct {
+	Boxes   sandbox.Provider
+	Spec    sandbox.Spec
+	Trusted model.Tree // harness files come from here; strip with Suite.Hide for screening
+	Code    model.Tree // everything else comes from here; harness files in it are dropped
+	// Problems are all that may be asked for (others are not in Trusted).
+	Problems []model.Problem
+	// Limit is the time one problem may take; the suite's own when zero.
+	Limit time.Duration
+}
+
+// Bench is a built tree in a box. Not safe for concurrent use.
+type Bench interface {
+	// Run runs each given problem once, and a canary for each package or module
+	// that must fail; each call leaves nothing behind for the next. With isolate
+	// each problem runs in a process of its own. Every problem has exactly one
+	// result. An error means that nothing was measured.
+	Run(ctx context.Context, problems []model.Problem, isolate bool) (model.Run, error)
+	// Close removes the box. It is safe twice.
+	Close(ctx context.Context) error
+}
+
+// Screening is a set of candidates for one parent.
+type Screening struct {
+	Candidates []model.Candidate
+	// Judge rules on the results of a stage: whether the next stage runs, or,
+	// after StageSearch, whether the candidate passed.
+	Judge  func(stage string, c model.Candidate, results []model.Result) model.Judgement
+	Shared bool
+}
+
+// Stages of a screen, cheapest first.
+const (
+	StageBuild   = "build"
+	StageTargets = "targets"
+	StageSearch  = "search"
+)
+
+// Screened is the outcome of one candidate's screen.
+type Screened struct {
+	Key      string
+	Stage    string // the last stage that ran
+	Passed   bool   // every stage was judged well
+	Tampered string
+	Score    float64        // over all search problems, when StageSearch ran
+	Results  []model.Result // of the last stage
+	Judged   model.Judgement
+	Sandbox  time.Duration
+}

@@ -1,0 +1,135 @@
+// Package sandbox is the contract under which untrusted code runs. The package
+// docker implements it; sandboxtest is the suite that every implementation passes.
+//
+// Code in a box has no network, a read-only root, a work area of limited size at
+// WorkDir, no capability, no new privileges, the default seccomp filter, a user
+// that is not root, limits on processes, memory, CPU and file size, and neither
+// the host's environment nor any secret.
+package sandbox
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"ratchet/internal/model"
+)
+
+// WorkDir is the root of the writable area inside a box.
+const WorkDir = "/work"
+
+// User is an identity inside a box. There are two, so that what one has built
+// the other can run but not rewrite.
+type User string
+
+const (
+	// Builder owns what is compiled; nothing that a candidate wrote is executed as it.
+	Builder User = "builder"
+	// Runner executes the code under test.
+	Runner User = "runner"
+)
+
+// Limits bound one box. Zero values are replaced by DefaultLimits.
+type Limits struct {
+	CPUs     float64       `json:"cpus"`
+	Memory   int64         `json:"memory"`    // bytes, swap included
+	Pids     int64         `json:"pids"`      // processes and threads
+	Disk     int64         `json:"disk"`      // bytes in the work area
+	FileSize int64         `json:"file_size"` // bytes in one file
+	Lifetime time.Duration `json:"lifetime"`  // the box ends by itself after this, whatever happens to its owner
+}
+
+// DefaultLimits are used for every limit that is left zero.
+var DefaultLimits = Limits{
+	CPUs: 1, Memory: 1 << 30, Pids: 256, Disk: 512 << 20, FileSize: 256 << 20, Lifetime: time.Hour,
+}
+
+// Spec describes one box.
+type Spec struct {
+	Image   string            // as returned by an image preparation, or a local image's name
+	Network Network           // NetworkNone unless a trusted set-up runs
+	Limits  Limits            //
+	Env     map[string]string // the whole environment, besides what the image declares
+	Purpose string            // for people: a label on the box, for example "confirm chg-12"
+}
+
+// Network says what a box may reach.
+type Network string
+
+const (
+	NetworkNone Network = "none"
+	// NetworkOpen is for set-up commands on the trusted commit only.
+	NetworkOpen Network = "open"
+)
+
+// Provider opens boxes. It is safe for concurrent use.
+type Provider interface {
+	// Open creates and starts a box. It fails with *Error; a box that was not
+	// started completely has been removed. The caller must Close what it opened.
+	Open(ctx context.Context, spec Spec) (Box, error)
+}
+
+// Box is one running sandbox. Its methods may be called one at a time, except
+// Close, which is safe at any time, more than once, and ends what is running.
+type Box interface {
+	// ID is the implementation's id, for logs.
+	ID() string
+	// Put lays files below dir (absolute, inside WorkDir), owned by user, creating
+	// folders. Existing files are replaced. Paths that leave dir are refused.
+	Put(ctx context.Context, dir string, user User, files []model.File) error
+	// Get reads a regular file inside WorkDir, at most limit bytes; symlinks are
+	// not followed. A larger file is an error.
+	Get(ctx context.Context, path string, limit int64) ([]byte, error)
+	// Exec runs one command. That the command failed, timed out or ran out of
+	// memory is an Outcome; an error means the sandbox itself failed. After a
+	// time-out or an out-of-memory kill the box is dead: Exec returns ErrDead.
+	Exec(ctx context.Context, cmd Command) (Outcome, error)
+	// Batch runs commands in order (Parallel at once when more than 1) with the
+	// cost of a single Exec. Each has its own time limit; when a command ends,
+	// however it ends, every process that it left behind is killed when Parallel
+	// is 1. emit is called for each as it ends, from one goroutine; its error ends the batch.
+	Batch(ctx context.Context, b Batch, emit func(i int, o Outcome) error) error
+	// Reset kills every process of Runner and deletes every file in the work area
+	// (and /tmp, /dev/shm) that is owned by Runner.
+	Reset(ctx context.Context) error
+	// Close kills the box with everything in it and removes it. It uses a context
+	// of its own when ctx is already done.
+	Close(ctx context.Context) error
+}
+
+// Command is one program to run in a box, without a shell.
+type Command struct {
+	Argv      []string
+	Dir       string            // absolute; WorkDir when empty
+	User      User              // Runner when empty
+	Env       map[string]string // added to the box's
+	Stdin     io.Reader         // Exec only
+	Timeout   time.Duration     // required
+	MaxOutput int64             // bytes kept of each stream, the rest is counted and dropped; 1 MiB when zero
+	// Files are laid in as User before the command runs, below Dir. Batch only.
+	Files []model.File
+}
+
+// Batch is a list of commands for one Exec-like call, all run as one user.
+type Batch struct {
+	Commands []Command
+	User     User
+	Parallel int // commands at once, 1 when zero
+}
+
+// Outcome is how a command ended. At most one of TimedOut and OutOfMemory is set.
+type Outcome struct {
+	ExitCode    int    // -1 when there is none
+	Signal      string // name of the signal that ended it, such as "killed"
+	TimedOut    bool
+	OutOfMemory bool
+	Stdout      []byte
+	Stderr      []byte
+	Truncated   bool          // output exceeded MaxOutput
+	Wall        time.Duration // on the host's clock
+}
+
+// OK says that the command ran to its end and exited 0.
+func (o Outcome) OK() bool {
+	return o.ExitCode == 0 && o.Signal == "" && !o.TimedOut && !o.OutOfMemory
+}
