@@ -1,0 +1,214 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"ratchet/internal/model"
+	"ratchet/internal/protocol"
+)
+
+// Campaign improves one repository, generation after generation, until a stop
+// rule holds. It keeps ids and counters; on each run it reads the rest from the
+// store, so a campaign whose history is gone goes on where the store says.
+func Campaign(ctx workflow.Context, in protocol.CampaignInput) (protocol.CampaignResult, error) {
+	c := newCampaign(ctx, in)
+	if err := c.listen(ctx); err != nil {
+		return protocol.CampaignResult{}, err
+	}
+	return c.run(ctx)
+}
+
+// campaign is the state of one run of the workflow.
+type campaign struct {
+	name  string
+	carry protocol.Carry
+	view  protocol.OpenCampaignResult
+	log   log.Logger
+
+	phase    string
+	stopping *protocol.Verdict   // set by StopCampaign
+	cancel   workflow.CancelFunc // cancels the generation under way
+	settled  map[string]model.ChangeState
+	spent    time.Duration // sandbox time in this run and before
+}
+
+func newCampaign(ctx workflow.Context, in protocol.CampaignInput) *campaign {
+	c := &campaign{
+		name:    in.Name,
+		log:     workflow.GetLogger(ctx),
+		settled: map[string]model.ChangeState{},
+		phase:   "opening",
+	}
+	if in.Carry != nil {
+		c.carry = *in.Carry
+	}
+	if c.carry.Started.IsZero() {
+		c.carry.Started = workflow.Now(ctx)
+	}
+	c.carry.Runs++
+	return c
+}
+
+// run opens the campaign, measures the baseline once, and turns until it is told
+// to stop. A failure is written into the store before the workflow ends with it.
+func (c *campaign) run(ctx workflow.Context) (protocol.CampaignResult, error) {
+	err := c.begin(ctx)
+	if err == nil && c.view.Stopped != "" && c.view.Stopped != model.StopError {
+		return c.result(c.view.Stopped, "it had ended before"), nil
+	}
+	for err == nil {
+		if stop, detail := c.stop(ctx); stop != "" {
+			return c.finish(ctx, stop, detail)
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && c.view.Waiting == nil {
+			return protocol.CampaignResult{}, c.continueAsNew(ctx)
+		}
+		err = c.step(ctx)
+	}
+	if c.stopping != nil && temporal.IsCanceledError(err) {
+		return c.finish(ctx, model.StopUser, c.stopDetail())
+	}
+	return c.fail(ctx, err)
+}
+
+// begin opens the campaign and makes sure of image and baseline.
+func (c *campaign) begin(ctx workflow.Context) error {
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	if c.view.Measured {
+		return nil
+	}
+	c.tell(ctx, "preparing the sandbox image")
+	var prepared protocol.PrepareTargetResult
+	err := workflow.ExecuteActivity(sandboxed(ctx, "image for the trusted commit"),
+		protocol.PrepareTarget, protocol.PrepareTargetInput{Campaign: c.name}).Get(ctx, &prepared)
+	if err != nil {
+		return err
+	}
+	c.tell(ctx, "measuring the baseline")
+	var base protocol.MeasureBaselineResult
+	err = workflow.ExecuteActivity(sandboxed(ctx, "baseline, before anything is changed"),
+		protocol.MeasureBaseline, protocol.MeasureBaselineInput{Campaign: c.name}).Get(ctx, &base)
+	if err != nil {
+		return err
+	}
+	return c.open(ctx)
+}
+
+// open reads where the campaign stands, after whatever was half done is finished.
+func (c *campaign) open(ctx workflow.Context) error {
+	err := workflow.ExecuteActivity(short(ctx, "compare branch, best and last receipt"),
+		protocol.OpenCampaign, protocol.OpenCampaignInput{Campaign: c.name}).Get(ctx, &c.view)
+	if err != nil {
+		return err
+	}
+	c.spent = c.view.Cost.Sandbox
+	for _, n := range c.view.Notes {
+		c.log.Warn("repaired while opening", "campaign", c.name, "note", n)
+	}
+	c.tell(ctx, "opened")
+	return c.upsert(ctx)
+}
+
+// step does one thing: waits for a person or a resume, or runs a generation.
+func (c *campaign) step(ctx workflow.Context) error {
+	switch {
+	case c.view.Waiting != nil:
+		return c.awaitChange(ctx)
+	case c.carry.Paused:
+		c.tell(ctx, "paused")
+		return workflow.Await(ctx, func() bool { return !c.carry.Paused || c.stopping != nil })
+	default:
+		return c.generation(ctx)
+	}
+}
+
+// stop says whether a stop rule holds, and which.
+func (c *campaign) stop(ctx workflow.Context) (model.StopReason, string) {
+	v := &c.view
+	switch {
+	case c.stopping != nil:
+		return model.StopUser, c.stopDetail()
+	case v.Waiting != nil:
+		return "", ""
+	case v.Failing == 0 && v.Next == 1:
+		return model.StopScore, "every problem passes: there is nothing to improve, and nothing was changed"
+	case v.Score >= v.StopScore:
+		return model.StopScore, fmt.Sprintf("the score %.4f has reached the goal %.4f", v.Score, v.StopScore)
+	case v.Next > v.Generations:
+		return model.StopGenerations, fmt.Sprintf("%d generations are done", v.Generations)
+	case v.Stale >= v.StopStale:
+		return model.StopStale, fmt.Sprintf("%d generations in a row kept nothing", v.Stale)
+	case v.BudgetWall > 0 && workflow.Now(ctx).Sub(v.Created) >= v.BudgetWall:
+		return model.StopBudget, fmt.Sprintf("the wall time budget of %s is used up", v.BudgetWall)
+	case v.BudgetSand > 0 && c.spent >= v.BudgetSand:
+		return model.StopBudget, fmt.Sprintf("the sandbox time budget of %s is used up", v.BudgetSand)
+	}
+	return "", ""
+}
+
+func (c *campaign) stopDetail() string {
+	if c.stopping.Why == "" {
+		return "stopped by " + c.stopping.By
+	}
+	return "stopped by " + c.stopping.By + ": " + c.stopping.Why
+}
+
+// continueAsNew drains the handlers, then starts a fresh history.
+func (c *campaign) continueAsNew(ctx workflow.Context) error {
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return err
+	}
+	carry := c.carry
+	return workflow.NewContinueAsNewError(ctx, protocol.CampaignWorkflow,
+		protocol.CampaignInput{Name: c.name, Carry: &carry})
+}
+
+// finish writes the report and ends the campaign.
+func (c *campaign) finish(ctx workflow.Context, why model.StopReason, detail string) (protocol.CampaignResult, error) {
+	ctx, done := workflow.NewDisconnectedContext(ctx)
+	defer done()
+	err := workflow.ExecuteActivity(short(ctx, "report: "+string(why)), protocol.FinishCampaign,
+		protocol.FinishCampaignInput{Campaign: c.name, Stopped: why, Detail: detail,
+			Now: workflow.Now(ctx), Push: c.view.Push}).Get(ctx, nil)
+	if err != nil {
+		return protocol.CampaignResult{}, err
+	}
+	c.tell(ctx, "stopped: "+detail)
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return protocol.CampaignResult{}, err
+	}
+	return c.result(why, detail), nil
+}
+
+// fail records an error that no retry could mend; the campaign can be recovered.
+func (c *campaign) fail(ctx workflow.Context, cause error) (protocol.CampaignResult, error) {
+	if _, err := c.finish(ctx, model.StopError, rootMessage(cause)); err != nil {
+		c.log.Error("could not record the end of the campaign", "campaign", c.name, "error", err)
+	}
+	return protocol.CampaignResult{}, cause
+}
+
+func (c *campaign) result(why model.StopReason, detail string) protocol.CampaignResult {
+	return protocol.CampaignResult{Stopped: why, Detail: detail, Kept: c.view.Kept, Score: c.view.Score}
+}
+
+// rootMessage is the innermost message of an error: the one that an activity wrote.
+func rootMessage(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return "gave up: " + timeout.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,167 @@
+package workflows
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"ratchet/internal/protocol"
+)
+
+// Generation is one turn of the loop: diagnose, propose, screen, and for the best
+// candidate the life of a change. It never waits for a person.
+func Generation(ctx workflow.Context, in protocol.GenerationInput) (protocol.GenerationResult, error) {
+	g := &generation{in: in, started: workflow.Now(ctx)}
+	return g.run(ctx)
+}
+
+type generation struct {
+	in      protocol.GenerationInput
+	started time.Time
+	spans   []protocol.Span
+	sandbox time.Duration
+	out     protocol.GenerationResult
+	story   []string // what the UI shows, step by step
+}
+
+func (g *generation) run(ctx workflow.Context) (protocol.GenerationResult, error) {
+	candidates, err := g.candidates(ctx)
+	if err != nil {
+		return g.out, err
+	}
+	pending := false
+	if candidates > 0 {
+		if err := g.screen(ctx); err != nil {
+			return g.out, err
+		}
+		if pending, err = g.try(ctx); err != nil {
+			return g.out, err
+		}
+	}
+	return g.record(ctx, pending)
+}
+
+// candidates diagnoses the parent and has candidates proposed for its weakest part.
+func (g *generation) candidates(ctx workflow.Context) (int, error) {
+	g.tell(ctx, "diagnosing: which problems fail, and which lines do they share?")
+	var d protocol.DiagnoseWeaknessResult
+	err := workflow.ExecuteActivity(sandboxed(ctx, "localise faults"), protocol.DiagnoseWeakness,
+		protocol.DiagnoseWeaknessInput{Campaign: g.in.Campaign, Generation: g.in.N, Coverage: g.in.Coverage}).Get(ctx, &d)
+	if err != nil {
+		return 0, err
+	}
+	g.out.Coverage = d.Coverage
+	g.spend(d.Spans, d.Sandbox)
+	g.tell(ctx, d.Summary)
+	var p protocol.ProposeCandidatesResult
+	err = workflow.ExecuteActivity(short(ctx, strings.Join(g.in.Proposers, ", ")), protocol.ProposeCandidates,
+		protocol.ProposeCandidatesInput{Campaign: g.in.Campaign, Generation: g.in.N, Brief: d.Brief, Candidates: g.in.Candidates}).Get(ctx, &p)
+	if err != nil {
+		return 0, err
+	}
+	g.spend(p.Spans, 0)
+	g.tell(ctx, fmt.Sprintf("%d candidates proposed, %d refused by the gates", p.Candidates, p.Refused))
+	return p.Candidates, nil
+}
+
+// screen runs the candidates in shards, side by side.
+func (g *generation) screen(ctx workflow.Context) error {
+	shards := max(1, g.in.Parallel)
+	futures := make([]workflow.Future, shards)
+	for i := range futures {
+		futures[i] = workflow.ExecuteActivity(sandboxed(ctx, fmt.Sprintf("shard %d of %d", i+1, shards)),
+			protocol.ScreenCandidates, protocol.ScreenCandidatesInput{
+				Campaign: g.in.Campaign, Generation: g.in.N, Shard: i, Shards: shards,
+			})
+	}
+	screened, passed := 0, 0
+	for _, f := range futures {
+		var s protocol.ScreenCandidatesResult
+		if err := f.Get(ctx, &s); err != nil {
+			return err
+		}
+		screened, passed = screened+s.Screened, passed+s.Passed
+		g.spend(s.Spans, s.Sandbox)
+	}
+	g.tell(ctx, fmt.Sprintf("%d screened, %d passed", screened, passed))
+	return nil
+}
+
+// try makes the best candidate a change and follows it until it is settled, or
+// until it waits for a person: then it lives on without this generation.
+func (g *generation) try(ctx workflow.Context) (pending bool, err error) {
+	var sel protocol.SelectCandidateResult
+	err = workflow.ExecuteActivity(short(ctx, "best candidate"), protocol.SelectCandidate,
+		protocol.SelectCandidateInput{Campaign: g.in.Campaign, Generation: g.in.N, Now: workflow.Now(ctx)}).Get(ctx, &sel)
+	if err != nil || sel.Change == "" {
+		return false, err
+	}
+	g.out.Change = sel.Change
+	g.tell(ctx, "on trial: "+sel.Hypothesis)
+	in := protocol.ChangeInput{ID: sel.Change, Campaign: g.in.Campaign, Generation: g.in.N, Approval: g.in.Approval}
+	child := workflow.ExecuteChildWorkflow(
+		workflow.WithChildOptions(ctx, changeOptions(in, sel.Hypothesis)), protocol.ChangeWorkflow, in)
+	var done protocol.ChangeResult
+	sel2 := workflow.NewSelector(ctx)
+	sel2.AddFuture(child, func(f workflow.Future) { err = f.Get(ctx, &done) })
+	sel2.AddReceive(workflow.GetSignalChannel(ctx, protocol.SignalChangeAwaits), func(ch workflow.ReceiveChannel, _ bool) {
+		var s protocol.ChangeAwaits
+		ch.Receive(ctx, &s)
+		pending = true
+		g.spend(s.Spans, s.Sandbox)
+	})
+	sel2.Select(ctx)
+	g.spend(done.Spans, done.Sandbox)
+	return pending, err
+}
+
+// record writes the generation's row. It does so even when the campaign is being
+// stopped: a change that was landed has been settled by now.
+func (g *generation) record(ctx workflow.Context, pending bool) (protocol.GenerationResult, error) {
+	ctx, done := workflow.NewDisconnectedContext(ctx)
+	defer done()
+	now := workflow.Now(ctx)
+	var out protocol.RecordGenerationResult
+	err := workflow.ExecuteActivity(short(ctx, "write the record"), protocol.RecordGeneration,
+		protocol.RecordGenerationInput{
+			Campaign: g.in.Campaign, Generation: g.in.N, Started: g.started, Ended: now,
+			Busy: union(g.spans), Sandbox: g.sandbox, Pending: pending,
+		}).Get(ctx, &out)
+	if err != nil {
+		return g.out, err
+	}
+	g.out.Outcome, g.out.Note, g.out.Score, g.out.Sandbox = out.State, out.Note, out.Score, g.sandbox
+	g.tell(ctx, fmt.Sprintf("%s: %s", out.State, out.Note.Reason))
+	return g.out, nil
+}
+
+func (g *generation) spend(spans []protocol.Span, sandbox time.Duration) {
+	g.spans = append(g.spans, spans...)
+	g.sandbox += sandbox
+}
+
+func (g *generation) tell(ctx workflow.Context, line string) {
+	g.story = append(g.story, "- "+line)
+	workflow.SetCurrentDetails(ctx, strings.Join(g.story, "\n"))
+}
+
+// union is the wall time that the spans cover together.
+func union(spans []protocol.Span) time.Duration {
+	s := append([]protocol.Span(nil), spans...)
+	sort.Slice(s, func(i, j int) bool { return s[i].Start.Before(s[j].Start) })
+	var total time.Duration
+	var end time.Time
+	for _, x := range s {
+		if x.Start.Before(end) {
+			x.Start = end
+		}
+		if x.End.After(x.Start) {
+			total += x.End.Sub(x.Start)
+			end = x.End
+		}
+	}
+	return total
+}

@@ -1,0 +1,91 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/workflow"
+
+	"ratchet/internal/model"
+	"ratchet/internal/protocol"
+)
+
+// tell sets the phase and the Markdown that the Temporal UI shows for the campaign.
+func (c *campaign) tell(ctx workflow.Context, phase string) {
+	c.phase = phase
+	workflow.SetCurrentDetails(ctx, markdown(c.scoreboard()))
+}
+
+func (c *campaign) scoreboard() protocol.Scoreboard {
+	v := c.view
+	b := protocol.Scoreboard{
+		Campaign: c.name, Phase: c.phase, Generation: v.Next, Baseline: v.Baseline, Score: v.Score,
+		Kept: v.Kept, Reverted: v.Reverted, Rejected: v.Rejected, Paused: c.carry.Paused, Recent: v.Recent,
+	}
+	if v.Waiting != nil {
+		b.Waiting = v.Waiting.ID
+	}
+	return b
+}
+
+// upsert writes the counters into search attributes, so that campaigns can be
+// listed and sorted in the UI.
+func (c *campaign) upsert(ctx workflow.Context) error {
+	return workflow.UpsertTypedSearchAttributes(ctx,
+		protocol.AttrCampaign.ValueSet(c.name),
+		protocol.AttrRepo.ValueSet(c.view.Repo),
+		protocol.AttrPhase.ValueSet(c.phase),
+		protocol.AttrGeneration.ValueSet(int64(c.view.Next)),
+		protocol.AttrScore.ValueSet(c.view.Score),
+		protocol.AttrBaseline.ValueSet(c.view.Baseline),
+		protocol.AttrKept.ValueSet(int64(c.view.Kept)),
+	)
+}
+
+// markdown is the scoreboard as a person reads it.
+func markdown(s protocol.Scoreboard) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**: %s", s.Campaign, s.Phase)
+	if s.Paused {
+		b.WriteString(" (paused)")
+	}
+	fmt.Fprintf(&b, "\n\nscore **%s** (baseline %s), %d kept, %d reverted, %d rejected\n",
+		percent(s.Score), percent(s.Baseline), s.Kept, s.Reverted, s.Rejected)
+	if s.Waiting != "" {
+		fmt.Fprintf(&b, "\nwaiting for a person: `ratchet change approve %s`\n", s.Waiting)
+	}
+	if len(s.Recent) > 0 {
+		b.WriteString("\n| generation | before | after | outcome | hypothesis | why |\n|---|---|---|---|---|---|\n")
+	}
+	for i := len(s.Recent) - 1; i >= 0; i-- {
+		b.WriteString(row(s.Recent[i]))
+	}
+	return b.String()
+}
+
+func row(n protocol.GenerationNote) string {
+	return fmt.Sprintf("| %d | %s | %s | %s %s | %s | %s |\n",
+		n.N, percent(n.Before), percent(n.After), mark(n.Outcome), n.Outcome, cell(n.Hypothesis), cell(n.Reason))
+}
+
+func mark(o model.GenerationOutcome) string {
+	switch o {
+	case model.OutcomeKept:
+		return "✔"
+	case model.OutcomeReverted:
+		return "↩"
+	}
+	return "·"
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
+
+// cell makes text safe inside a Markdown table.
+func cell(s string) string {
+	const most = 160
+	s = strings.NewReplacer("|", "\\|", "\n", " ", "\r", "").Replace(s)
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
+	}
+	return s
+}
