@@ -1,0 +1,187 @@
+package campaign
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// reader fills a Spec from a syntax tree and collects everything that is wrong.
+// Which keys there are follows from the json tags of Spec, as in the schema.
+type reader struct {
+	errs   *Errors
+	places map[string]place // of each key that is in the file
+	failed map[string]bool  // keys whose value could not be read: their checks say nothing new
+}
+
+// place is a position in the file; both count from 1.
+type place struct{ line, col int }
+
+func placeOf(n ast.Node) place {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		return placeOf(m.Values[0].Key)
+	}
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return place{t.Position.Line, t.Position.Column}
+	}
+	return place{1, 1}
+}
+
+func (r *reader) report(n ast.Node, key, problem, hint string) {
+	p := placeOf(n)
+	r.errs.add(Error{Line: p.line, Col: p.col, Key: key, Problem: problem, Hint: hint})
+}
+
+// spec fills s, which holds the defaults.
+func (r *reader) spec(root *ast.MappingNode, s *Spec) {
+	r.places[""] = place{1, 1}
+	r.mapping(root, "", reflect.ValueOf(s).Elem())
+	for i := range s.Suites {
+		h := &s.Suites[i].Heldout
+		key := fmt.Sprintf("suites[%d].heldout", i)
+		if _, given := r.places[key+".share"]; !given && len(h.Problems) > 0 {
+			h.Share = 0 // the list takes the place of the default share
+		}
+	}
+}
+
+// read fills v from n, and reports what cannot be.
+func (r *reader) read(n ast.Node, key string, v reflect.Value) {
+	r.places[key] = placeOf(n)
+	if problem, hint := unsupported(n); problem != "" {
+		r.fail(n, key, problem, hint)
+		return
+	}
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		r.unit(n, key, u)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if m, ok := n.(*ast.MappingNode); ok {
+			r.mapping(m, key, v)
+		} else {
+			r.mismatch(n, key, "keys with values", "write it like {"+strings.Join(keysOf(v.Type())[:1], "")+": …}")
+		}
+	case reflect.Slice:
+		r.list(n, key, v)
+	default:
+		r.scalar(n, key, v)
+	}
+}
+
+func (r *reader) fail(n ast.Node, key, problem, hint string) {
+	r.failed[key] = true
+	r.report(n, key, problem, hint)
+}
+
+func (r *reader) mismatch(n ast.Node, key, want, hint string) {
+	r.fail(n, key, "expected "+want+", found "+kindOf(n), hint)
+}
+
+// mapping fills the struct v from the keys of m.
+func (r *reader) mapping(m *ast.MappingNode, key string, v reflect.Value) {
+	known := fieldsOf(v)
+	seen := map[string]place{}
+	for _, entry := range m.Values {
+		name, at := textOf(entry.Key), placeOf(entry.Key)
+		path := join(key, name)
+		field, ok := known[name]
+		first, twice := seen[name]
+		seen[name] = at
+		switch {
+		case !ok:
+			r.report(entry.Key, path, "there is no such key", keyHint(name, key, v.Type()))
+		case twice:
+			r.report(entry.Key, path, "the key is given twice", fmt.Sprintf("the first is in line %d; remove one", first.line))
+		case entry.Value == nil || entry.Value.Type() == ast.NullType:
+			r.fail(entry.Key, path, "the key has no value", "give it one, or remove the key to use the default")
+		default:
+			r.read(entry.Value, path, field)
+		}
+	}
+}
+
+// list fills the slice v, each element starting from its defaults.
+func (r *reader) list(n ast.Node, key string, v reflect.Value) {
+	seq, ok := n.(*ast.SequenceNode)
+	if !ok {
+		r.mismatch(n, key, "a list", "write it like [ … ], or one element a line with - in front")
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
+	for i, e := range seq.Values {
+		if s, ok := out.Index(i).Addr().Interface().(*Suite); ok {
+			*s = defaultSuite()
+		}
+		r.read(e, fmt.Sprintf("%s[%d]", key, i), out.Index(i))
+	}
+	v.Set(out)
+}
+
+// unit reads a Duration or a Size.
+func (r *reader) unit(n ast.Node, key string, u encoding.TextUnmarshaler) {
+	var e *unitError
+	if err := u.UnmarshalText([]byte(textOf(n))); errors.As(err, &e) {
+		found := quote(e.text)
+		if _, text := n.(*ast.StringNode); !text {
+			found = kindOf(n)
+		}
+		r.fail(n, key, "expected "+e.what+", found "+found, e.hint)
+	}
+}
+
+// scalar reads a text or a number.
+func (r *reader) scalar(n ast.Node, key string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if !isText(n) {
+			r.mismatch(n, key, "a text", "put it in quotes: "+quote(textOf(n)))
+			return
+		}
+		v.SetString(textOf(n))
+	case reflect.Int, reflect.Int64:
+		r.integer(n, key, v)
+	case reflect.Float64:
+		r.float(n, key, v)
+	}
+}
+
+func (r *reader) integer(n ast.Node, key string, v reflect.Value) {
+	if i, ok := n.(*ast.IntegerNode); ok {
+		if x, ok := i.Value.(int64); ok {
+			v.SetInt(x)
+			return
+		}
+		if x, ok := i.Value.(uint64); ok && x <= math.MaxInt64 {
+			v.SetInt(int64(x))
+			return
+		}
+	}
+	if f, ok := n.(*ast.FloatNode); ok && f.Value == math.Trunc(f.Value) && math.Abs(f.Value) < 1<<53 {
+		v.SetInt(int64(f.Value))
+		return
+	}
+	r.mismatch(n, key, "a whole number", numberHint(n))
+}
+
+func (r *reader) float(n ast.Node, key string, v reflect.Value) {
+	switch x := n.(type) {
+	case *ast.FloatNode:
+		v.SetFloat(x.Value)
+	case *ast.IntegerNode:
+		switch i := x.Value.(type) {
+		case int64:
+			v.SetFloat(float64(i))
+		case uint64:
+			v.SetFloat(float64(i))
+		}
+	default:
+		r.mismatch(n, key, "a number", numberHint(n))
+	}
+}

@@ -1,0 +1,159 @@
+// Package campaign is the campaign file: its form, defaults and checks. It does
+// no input or output: it turns bytes into a Spec, so that workflows may use it.
+package campaign
+
+import "time"
+
+// Spec is one campaign as its file describes it, with every default filled in.
+// A value is plain data and may be copied; its slices are shared.
+type Spec struct {
+	Name      string     `json:"name" jsonschema:"required" jsonschema_description:"Name of the campaign, unique in the store: lower-case letters, digits and hyphens, at most 63."`
+	Repo      string     `json:"repo" jsonschema:"required" jsonschema_description:"Git repository to improve: a path, relative to this file, or a URL. It is never written to, unless with --push."`
+	Base      string     `json:"base" jsonschema_description:"Branch, tag or commit to start from. Its harness files are the trusted ones."`
+	Paths     Paths      `json:"paths" jsonschema_description:"Which files a candidate may touch."`
+	Suites    []Suite    `json:"suites" jsonschema_description:"Benchmarks to improve on; every problem of every suite counts the same."`
+	Sandbox   Sandbox    `json:"sandbox" jsonschema_description:"Where untrusted code runs, and its limits."`
+	Proposers []Proposer `json:"proposers" jsonschema_description:"What writes the candidates."`
+	Search    Search     `json:"search" jsonschema_description:"How long and how widely to search."`
+	Gate      Gate       `json:"gate" jsonschema_description:"How strict the decision to keep a change is."`
+	Budget    Budget     `json:"budget" jsonschema_description:"What the whole campaign may use; it stops at the first limit it reaches."`
+	Approval  Approval   `json:"approval" jsonschema_description:"Who has the last word on a change that measured better."`
+	Seed      int64      `json:"seed" jsonschema_description:"Seed of every choice made by chance: equal seeds give equal campaigns."`
+}
+
+// Paths says which files a candidate may touch: those that some pattern of
+// Allow and no pattern of Deny matches. Patterns are slash-separated and
+// relative to the repository; ** matches any number of folders.
+type Paths struct {
+	Allow []string `json:"allow" jsonschema_description:"Patterns of files that may be changed; ** stands for any number of folders."`
+	Deny  []string `json:"deny" jsonschema_description:"Patterns of files that may not be changed, whatever allow says."`
+}
+
+// Suite is one benchmark.
+type Suite struct {
+	Name     string    `json:"name" jsonschema_description:"Name of the suite, unique in the campaign; the first part of its problems' ids."`
+	Kind     SuiteKind `json:"kind" jsonschema_description:"What runs the problems."`
+	Packages []string  `json:"packages" jsonschema_description:"Go package patterns whose tests are the problems, relative to the repository."`
+	Heldout  Heldout   `json:"heldout" jsonschema_description:"Problems that no proposer sees: they guard the decision."`
+	Timeout  Duration  `json:"timeout" jsonschema_description:"Time limit of one problem; the limit of a whole run follows from it."`
+}
+
+// SuiteKind names what runs a suite's problems.
+type SuiteKind string
+
+// SuiteGoTest runs the top-level tests of Go packages.
+const SuiteGoTest SuiteKind = "gotest"
+
+// Heldout says which problems are held out: a share of all, chosen by a stable
+// hash, or those listed. Share is 0 when Problems are listed.
+type Heldout struct {
+	Share    float64  `json:"share" jsonschema_description:"Share of the problems to hold out, chosen by a stable hash of their ids."`
+	Problems []string `json:"problems,omitempty" jsonschema_description:"Names of the problems to hold out, instead of a share."`
+}
+
+// Sandbox describes the boxes in which untrusted code runs.
+type Sandbox struct {
+	Image   string   `json:"image" jsonschema_description:"Image of the boxes: host-go is built from the Go tool chain of this machine; others are local images, or are pulled."`
+	CPUs    float64  `json:"cpus" jsonschema_description:"Processors a box may use."`
+	Memory  Size     `json:"memory" jsonschema_description:"Memory of a box, swap included."`
+	Pids    int64    `json:"pids" jsonschema_description:"Processes and threads in a box."`
+	Disk    Size     `json:"disk" jsonschema_description:"Work area of a box."`
+	Network Network  `json:"network" jsonschema_description:"What candidates may reach from a box."`
+	Setup   []string `json:"setup" jsonschema_description:"Commands run once on the trusted commit before the image is frozen, with network."`
+}
+
+// Network says what a candidate may reach.
+type Network string
+
+// NetworkNone is no network at all.
+const NetworkNone Network = "none"
+
+// Proposer is one source of candidates.
+type Proposer struct {
+	Kind ProposerKind `json:"kind" jsonschema:"required" jsonschema_description:"What writes the candidates: search mutates suspicious code, without a model."`
+}
+
+// ProposerKind names what writes candidates.
+type ProposerKind string
+
+// ProposerSearch is program repair without a model.
+const ProposerSearch ProposerKind = "search"
+
+// Search bounds the search.
+type Search struct {
+	Generations int  `json:"generations" jsonschema_description:"Most generations to run."`
+	Candidates  int  `json:"candidates" jsonschema_description:"Most candidates to screen in one generation."`
+	Parallel    int  `json:"parallel" jsonschema_description:"Boxes in use at once while screening."`
+	Stop        Stop `json:"stop" jsonschema_description:"When to stop before the last generation."`
+}
+
+// Stop says when a campaign ends early.
+type Stop struct {
+	Score float64 `json:"score" jsonschema_description:"Stop when the score over all problems reaches this."`
+	Stale int     `json:"stale" jsonschema_description:"Stop after this many generations in a row that kept nothing."`
+}
+
+// Gate is the strictness of the decision.
+type Gate struct {
+	Alpha  float64 `json:"alpha" jsonschema_description:"Chance that the whole campaign keeps anything that is no gain."`
+	Rounds int     `json:"rounds" jsonschema_description:"Most paired runs of each claimed problem in one confirmation."`
+}
+
+// Budget bounds the whole campaign.
+type Budget struct {
+	Wall    Duration `json:"wall" jsonschema_description:"Wall time of the campaign."`
+	Sandbox Duration `json:"sandbox" jsonschema_description:"Time in sandboxes, summed over all of them."`
+}
+
+// Approval says who has the last word on a change that measured better.
+// Deadline and Then are set when a person has.
+type Approval struct {
+	Keep     Keeper   `json:"keep" jsonschema_description:"auto keeps on the evidence alone; person waits for somebody to approve or reject."`
+	Deadline Duration `json:"deadline,omitempty" jsonschema_description:"How long to wait for the person."`
+	Then     Verdict  `json:"then,omitempty" jsonschema_description:"What happens when nobody has answered by the deadline."`
+}
+
+// Keeper is who decides that a change with good evidence is kept.
+type Keeper string
+
+const (
+	KeepAuto   Keeper = "auto"
+	KeepPerson Keeper = "person"
+)
+
+// Verdict is what follows an unanswered request for approval.
+type Verdict string
+
+const (
+	ThenRevert Verdict = "revert"
+	ThenKeep   Verdict = "keep"
+)
+
+// Default returns every default there is, and nothing for the keys that have
+// none (name and repo). It is the one place where defaults are defined; the
+// parser, the schema and the documentation take them from here.
+func Default() Spec {
+	return Spec{
+		Base:   "main",
+		Paths:  Paths{Allow: []string{"**/*.go"}, Deny: []string{"vendor/**"}},
+		Suites: []Suite{defaultSuite()},
+		Sandbox: Sandbox{
+			Image: "host-go", CPUs: 1, Memory: 1 << 30, Pids: 256, Disk: 512 << 20,
+			Network: NetworkNone, Setup: []string{},
+		},
+		Proposers: []Proposer{{Kind: ProposerSearch}},
+		Search:    Search{Generations: 20, Candidates: 24, Parallel: 2, Stop: Stop{Score: 1, Stale: 5}},
+		Gate:      Gate{Alpha: 0.05, Rounds: 20},
+		Budget:    Budget{Wall: Duration(8 * time.Hour), Sandbox: Duration(4 * time.Hour)},
+		Approval:  Approval{Keep: KeepAuto},
+		Seed:      1,
+	}
+}
+
+// defaultSuite holds the defaults of each element of suites.
+func defaultSuite() Suite {
+	return Suite{
+		Name: "unit", Kind: SuiteGoTest, Packages: []string{"./..."},
+		Heldout: Heldout{Share: 0.25}, Timeout: Duration(time.Minute),
+	}
+}
