@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"ratchet/internal/model"
+)
+
+var attemptTable = table[model.Attempt]{name: "attempts", keys: 3, columns: func(a *model.Attempt) []column {
+	return []column{
+		{"campaign", name(&a.Campaign)}, {"generation", whole(&a.Generation)}, {"patch_key", name(&a.Key)},
+		{"ord", whole(&a.Order)}, {"parent_tree", name(&a.ParentTree)}, {"proposer", text(&a.Proposer)},
+		{"hypothesis", text(&a.Hypothesis)}, {"expected_gain", real(&a.ExpectedGain)}, {"targets", list(&a.Targets)},
+		{"patch", text(&a.Patch)}, {"status", text(&a.Status)}, {"stage", text(&a.Stage)}, {"reason", text(&a.Reason)},
+		{"score", real(&a.Score)}, {"fixed", list(&a.Fixed)}, {"broken", list(&a.Broken)}, {"sandbox", whole(&a.Sandbox)},
+	}
+}}
+
+const inGeneration = "WHERE campaign = $1 AND generation = $2 ORDER BY ord, patch_key"
+
+func generationName(campaign string, n int) string { return fmt.Sprintf("%s/gen/%d", campaign, n) }
+
+// AddAttempts stores what was proposed for a generation, all of it or nothing,
+// and returns what is stored, by Order. A generation that has its attempts
+// already, even none, keeps them: those are returned and nothing is inserted,
+// so a retried proposal goes on with its first answer. Of two attempts with one
+// key the first is stored. Campaign and Generation are filled in.
+func (s *Store) AddAttempts(ctx context.Context, f Fence, campaign string, generation int, attempts []model.Attempt) ([]model.Attempt, error) {
+	rows := make([]model.Attempt, len(attempts))
+	for i, a := range attempts {
+		a.Campaign, a.Generation = campaign, generation
+		rows[i] = a
+	}
+	var stored []model.Attempt
+	err := s.write(ctx, "add attempts to", generationName(campaign, generation), f, func(tx *sql.Tx) error {
+		const mark = `INSERT INTO proposals (campaign, generation, candidates) VALUES ($1, $2, $3) ON CONFLICT (campaign, generation) DO NOTHING`
+		first, err := affected(tx.ExecContext(ctx, mark, campaign, generation, len(rows)))
+		if err == nil && first == 1 {
+			_, err = attemptTable.insert(ctx, tx, "ON CONFLICT (campaign, generation, patch_key) DO NOTHING", rows...)
+		}
+		if err != nil {
+			return err
+		}
+		stored, err = attemptTable.all(ctx, tx, inGeneration, campaign, generation)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
+
+// Proposed says whether the generation has its attempts: whether AddAttempts
+// succeeded for it, even with none. A proposal that costs money asks first.
+func (s *Store) Proposed(ctx context.Context, campaign string, generation int) (bool, error) {
+	var n int
+	err := s.readers.QueryRowContext(ctx, `SELECT candidates FROM proposals WHERE campaign = $1 AND generation = $2`, campaign, generation).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, wrap("read the proposal of", generationName(campaign, generation), err)
+}
+
+// Attempts reads a generation's attempts, by Order.
+func (s *Store) Attempts(ctx context.Context, campaign string, generation int) ([]model.Attempt, error) {
+	all, err := attemptTable.all(ctx, s.readers, inGeneration, campaign, generation)
+	return all, wrap("read attempts of", generationName(campaign, generation), err)
+}
+
+// UpdateAttempt replaces a stored attempt; ErrNotFound when there is none with
+// its campaign, generation and key. Twice is the same as once.
+func (s *Store) UpdateAttempt(ctx context.Context, f Fence, a model.Attempt) error {
+	object := generationName(a.Campaign, a.Generation) + "/" + a.Key
+	return s.write(ctx, "update attempt", object, f, func(tx *sql.Tx) error {
+		n, err := attemptTable.update(ctx, tx, a)
+		if err == nil && n == 0 {
+			err = sql.ErrNoRows
+		}
+		return err
+	})
+}
+
+// TriedKeys returns the patches with evidence for this parent tree, with where
+// each got to, last generation first: refused, failed, tampered or landed. Only
+// evidence retires an attempt, and only for its parent.
+func (s *Store) TriedKeys(ctx context.Context, campaign, parentTree string) (map[string]model.AttemptStatus, error) {
+	rows, err := s.readers.QueryContext(ctx, `SELECT patch_key, status FROM attempts
+		WHERE campaign = $1 AND parent_tree = $2 AND `+hasEvidence+` ORDER BY generation`, campaign, parentTree)
+	if err != nil {
+		return nil, wrap("read tried patches of", campaign, err)
+	}
+	defer rows.Close()
+	tried := map[string]model.AttemptStatus{}
+	for rows.Next() {
+		var key string
+		var status model.AttemptStatus
+		if err := rows.Scan(&key, text(&status)); err != nil {
+			return nil, wrap("read tried patches of", campaign, err)
+		}
+		tried[key] = status
+	}
+	return tried, wrap("read tried patches of", campaign, rows.Err())
+}
+
+const hasEvidence = `status IN ('failed', 'tampered', 'refused', 'landed')`
+
+// Queue returns at most n attempts that passed the screen and never landed in
+// this campaign: one a patch (its newest), newest generation first, best score
+// first within one. With a parentTree, patches that have evidence for that tree
+// are passed over, so that they cannot keep older ones out.
+func (s *Store) Queue(ctx context.Context, campaign, parentTree string, n int) ([]model.Attempt, error) {
+	const tail = `WHERE campaign = $1 AND status = 'passed'
+		AND NOT EXISTS (SELECT 1 FROM attempts landed
+			WHERE landed.campaign = attempts.campaign AND landed.patch_key = attempts.patch_key AND landed.status = 'landed')
+		AND NOT EXISTS (SELECT 1 FROM attempts newer
+			WHERE newer.campaign = attempts.campaign AND newer.patch_key = attempts.patch_key AND newer.status = 'passed'
+			AND newer.generation > attempts.generation)
+		AND NOT EXISTS (SELECT 1 FROM attempts tried
+			WHERE tried.campaign = attempts.campaign AND tried.parent_tree = $2 AND $2 <> '' AND tried.patch_key = attempts.patch_key
+			AND tried.` + hasEvidence + `)
+		ORDER BY generation DESC, score DESC, ord LIMIT $3`
+	all, err := attemptTable.all(ctx, s.readers, tail, campaign, parentTree, n)
+	return all, wrap("read the queue of", campaign, err)
+}
