@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	enumspb "go.temporal.io/api/enums/v1"
 )
 
@@ -98,6 +97,7 @@ type Stack struct {
 
 	stopOnce sync.Once
 	stopErr  error
+	lock     *fileLock
 	steps    []stopStep // in the order of starting
 }
 
@@ -157,15 +157,14 @@ func (s *Stack) start(ctx context.Context) error {
 
 func (s *Stack) lockDatabase() error {
 	path := filepath.Join(s.cfg.Dir, "temporal.lock")
-	l := flock.New(path)
-	ok, err := l.TryLock()
+	l, err := tryLock(path)
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", path, err)
 	}
-	if !ok {
+	if l == nil {
 		return &LockedError{Path: path}
 	}
-	s.onStop("lock", func(context.Context) error { return l.Unlock() })
+	s.lock = l
 	return nil
 }
 
@@ -202,7 +201,8 @@ func (s *Stack) Namespace() string { return s.cfg.Namespace }
 
 // Stop stops everything, the last started first, and returns when that is done,
 // ctx ends, or DefaultStopTimeout is over. A part that does not stop in time is
-// named in the error and left behind; its data is safe, as after a kill. Stop
+// named in the error and left behind, with the database locked until the process
+// ends; its data is safe, as after a kill. Stop
 // may be called twice, on a nil Stack, and from several goroutines: all wait for
 // the one stop and get its error. Workers and clients ought to be closed before.
 func (s *Stack) Stop(ctx context.Context) error {
@@ -222,7 +222,10 @@ func (s *Stack) stop(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("devstack: stop %s: %w", s.steps[i].name, err))
 		}
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 || s.lock == nil {
+		return errors.Join(errs...) // what is still in use stays locked until the process ends
+	}
+	return s.lock.unlock()
 }
 
 // within runs f and gives up waiting for it when ctx ends. The servers' own stop

@@ -8,23 +8,19 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/google/uuid"
 )
 
-// Lock is the ownership of a data folder. The kernel gives it up when the
+// Lock is the ownership of a data folder. It lasts until Release, or until the
 // process dies. Its methods are safe for concurrent use.
 type Lock struct {
 	dir   string
 	stack string
 	epoch int64
-	flock *flock.Flock
-
-	once sync.Once
-	err  error
+	file  *fileLock
 }
 
 // owner is the sidecar file that says who holds the lock; it is for people only.
@@ -41,17 +37,17 @@ func Acquire(dir string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("devstack: make the data folder: %w", err)
 	}
-	l := &Lock{dir: dir, flock: flock.New(filepath.Join(dir, "lock"))}
-	ok, err := l.flock.TryLock()
+	file, err := tryLock(filepath.Join(dir, "lock"))
 	if err != nil {
 		return nil, fmt.Errorf("devstack: lock the data folder %s: %w", dir, err)
 	}
-	if !ok {
+	if file == nil {
 		o := readOwner(dir)
 		return nil, &LockedError{Path: dir, Pid: o.Pid, Since: o.Since}
 	}
+	l := &Lock{dir: dir, file: file}
 	if err := l.begin(); err != nil {
-		return nil, errors.Join(fmt.Errorf("devstack: own the data folder %s: %w", dir, err), l.flock.Unlock())
+		return nil, errors.Join(fmt.Errorf("devstack: own the data folder %s: %w", dir, err), file.unlock())
 	}
 	return l, nil
 }
@@ -81,12 +77,10 @@ func (l *Lock) Release() error {
 	if l == nil {
 		return nil
 	}
-	l.once.Do(func() {
-		if err := l.flock.Unlock(); err != nil {
-			l.err = fmt.Errorf("devstack: release the data folder %s: %w", l.dir, err)
-		}
-	})
-	return l.err
+	if err := l.file.unlock(); err != nil {
+		return fmt.Errorf("devstack: release the data folder %s: %w", l.dir, err)
+	}
+	return nil
 }
 
 // locked says whether somebody holds the lock on dir.
