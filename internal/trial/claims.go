@@ -1,0 +1,157 @@
+package trial
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"ratchet/internal/decision"
+	"ratchet/internal/model"
+)
+
+// How claims are chosen; the numbers were simulated, see docs/adr/0002-decision-rule.md.
+const (
+	// A problem that fails always and passes on the candidate is bet on boldly,
+	// and the bet follows the first rounds quickly.
+	fixBet    = 0.75
+	fixWeight = decision.DefaultWeight
+	// A few fixes prove a candidate as well as many, in fewer runs.
+	maxFixes = 4
+	// A problem that passes at most this often, known from enough runs, counts
+	// as one that fails.
+	lowShare = 0.25
+	lowRuns  = 8
+	// Claims on noisy problems: their number, and how slowly their bets follow
+	// the data of one problem, because all are expected to improve alike.
+	maxNoisy    = 64
+	noisyWeight = 30
+	// The budget and the evidence for which bets on noise are sized: the default
+	// number of rounds, and the natural logarithm of 1/level in mid-campaign.
+	planRounds   = 20
+	planEvidence = 8
+	// The least evidence that any confirmation needs: log(1/Level(0.05, 1)).
+	leastEvidence = 5.4
+)
+
+// screen is what the results of one screen say, against what is known of the parent.
+type screen struct {
+	fixes  []seen // fail on the parent, pass now
+	broken []string
+	noisy  []seen
+}
+
+// seen is one problem in a screen.
+type seen struct {
+	problem string
+	rate    Rate
+	now     bool // it passes on the candidate
+	target  bool
+}
+
+func look(parent map[string]Rate, kinds map[string]kind, results []model.Result, targets []string) screen {
+	var s screen
+	for _, r := range results {
+		rate, known := parent[r.Problem]
+		if !known || rate.Runs == 0 {
+			continue
+		}
+		x := seen{problem: r.Problem, rate: rate, now: passed(r), target: slices.Contains(targets, r.Problem)}
+		switch k := kinds[r.Problem]; {
+		case k == passes:
+			if !x.now {
+				s.broken = append(s.broken, x.problem)
+			}
+		case k == fails || rate.Runs >= lowRuns && rate.smoothed() <= lowShare:
+			if x.now {
+				s.fixes = append(s.fixes, x)
+			}
+		default:
+			s.noisy = append(s.noisy, x)
+		}
+	}
+	return s
+}
+
+// Claims chooses what a confirmation has to prove, from the search results of
+// a screen and what is known of the parent. Screening data only choose; they are never evidence.
+//
+// Problems that fail on the parent and pass now are claimed each for itself, at
+// most 4 of them, targets first. When there is none, but the noisy problems
+// together did better than they are known to, all of them are claimed, also
+// those that failed this once: which of them passed in one screen is chance,
+// and a gain that is spread over many is only found by measuring all. Their
+// common bet is the one that is best for the smallest gain which the budget can
+// show (Waudby-Smith and Ramdas, 2024, section 3.2: λ = sqrt(2 log(1/α) / (n σ²))).
+// When even their perfection could not be shown, there is no claim, and with no
+// claim nothing can be kept.
+func Claims(parent map[string]Rate, screened []model.Result, targets []string) []decision.Claim {
+	return look(parent, classify(parent), screened, targets).claims()
+}
+
+func (s screen) claims() []decision.Claim {
+	if len(s.fixes) > 0 {
+		return fixClaims(s.fixes)
+	}
+	if s.noisyGain() <= 0 {
+		return nil
+	}
+	return noisyClaims(s.noisy)
+}
+
+func fixClaims(fixes []seen) []decision.Claim {
+	fixes = slices.Clone(fixes)
+	slices.SortFunc(fixes, func(a, b seen) int {
+		return cmp.Or(-compareBool(a.target, b.target), -cmp.Compare(a.rate.Runs, b.rate.Runs),
+			cmp.Compare(a.rate.Passed, b.rate.Passed), cmp.Compare(a.problem, b.problem))
+	})
+	var claims []decision.Claim
+	for _, x := range fixes[:min(len(fixes), maxFixes)] {
+		claims = append(claims, decision.Claim{Problem: x.problem, Bet: fixBet, Weight: fixWeight})
+	}
+	return claims
+}
+
+// noisyGain is by how many passes the noisy problems did better than is known of them.
+func (s screen) noisyGain() float64 {
+	gain := 0.0
+	for _, x := range s.noisy {
+		if x.now {
+			gain++
+		}
+		gain -= x.rate.smoothed()
+	}
+	return gain
+}
+
+func noisyClaims(group []seen) []decision.Claim {
+	group = slices.Clone(group)
+	slices.SortFunc(group, func(a, b seen) int { // those with most to gain first
+		return cmp.Or(cmp.Compare(a.rate.smoothed(), b.rate.smoothed()), cmp.Compare(a.problem, b.problem))
+	})
+	group = group[:min(len(group), maxNoisy)]
+	room, square := 0.0, 0.0
+	for _, x := range group {
+		p := x.rate.smoothed()
+		room += 1 - p
+		square += 2 * p * (1 - p) // mean of d² when nothing changed
+	}
+	if room*math.Ln2*planRounds < leastEvidence {
+		return nil
+	}
+	bet := min(math.Sqrt(2*planEvidence/(planRounds*square)), fixBet)
+	claims := make([]decision.Claim, len(group))
+	for i, x := range group {
+		claims[i] = decision.Claim{Problem: x.problem, Bet: bet, Weight: noisyWeight}
+	}
+	return claims
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

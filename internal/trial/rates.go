@@ -1,0 +1,85 @@
+package trial
+
+import "ratchet/internal/model"
+
+// Rate is what is known of one problem on one tree.
+type Rate struct{ Passed, Runs int }
+
+// Mean is the share of runs that passed, 0 when there is none.
+func (r Rate) Mean() float64 {
+	if r.Runs == 0 {
+		return 0
+	}
+	return float64(r.Passed) / float64(r.Runs)
+}
+
+// smoothed is the mean with one pass and one failure added (Laplace's rule).
+func (r Rate) smoothed() float64 { return float64(r.Passed+1) / float64(r.Runs+2) }
+
+// Rates counts, for each problem, its runs and passes. Give it runs of one tree
+// only: the baseline's and the parent's side of confirmations on it, or, after
+// a change was kept, the candidate's side of the confirmation that kept it. Screens are no such runs.
+func Rates(runs ...model.Run) map[string]Rate {
+	rates := map[string]Rate{}
+	for _, run := range runs {
+		for _, r := range run.Results {
+			x := rates[r.Problem]
+			x.Runs++
+			if passed(r) {
+				x.Passed++
+			}
+			rates[r.Problem] = x
+		}
+	}
+	return rates
+}
+
+// Summarise sums up runs of one tree: for each problem the mean over the runs
+// that have it, and the means of these over all problems and over each split.
+// A problem that no run has scores 0 and is failing.
+func Summarise(problems []model.Problem, runs []model.Run) model.Score {
+	scores := map[string]float64{}
+	for _, run := range runs {
+		for _, r := range run.Results {
+			scores[r.Problem] += r.Score
+		}
+	}
+	rates := Rates(runs...)
+	s := model.Score{Problems: len(problems), Flaky: []string{}, Failing: []string{}}
+	var all, search, heldout mean
+	for _, p := range problems {
+		rate := rates[p.ID]
+		score := scores[p.ID] / float64(max(rate.Runs, 1))
+		all.add(score)
+		if p.Split == model.SplitHeldout {
+			heldout.add(score)
+		} else {
+			search.add(score)
+		}
+		switch rate.Passed {
+		case 0:
+			s.Failing = append(s.Failing, p.ID)
+		case rate.Runs:
+			s.Passed++
+		default:
+			s.Flaky = append(s.Flaky, p.ID)
+		}
+	}
+	s.Score, s.Search, s.Heldout = all.value(), search.value(), heldout.value()
+	return s
+}
+
+// mean is a running arithmetic mean, 0 of nothing.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(x float64) { m.sum += x; m.n++ }
+
+func (m mean) value() float64 {
+	if m.n == 0 {
+		return 0
+	}
+	return m.sum / float64(m.n)
+}
