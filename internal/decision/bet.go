@@ -11,7 +11,7 @@ type bettor struct {
 	bet, weight float64
 	sum, square float64 // of the differences seen
 	wins, loss  float64 // sums of the positive and of the negative parts, both ≥ 0
-	log         float64 // natural logarithm of wealth
+	wealth      wealth
 	rounds      int
 }
 
@@ -21,19 +21,50 @@ func (b *bettor) next() float64 {
 	return min(max(bet, 0), maxBet)
 }
 
-// observe takes one difference in [-1, 1] and returns the growth of log wealth.
+// observe takes one difference in [-1, 1] and returns the factor of wealth.
 func (b *bettor) observe(d float64) float64 {
-	growth := 0.0
-	if d != 0 {
-		growth = math.Log1p(b.next() * d)
-		b.sum += d
-		b.square += d * d
-		b.wins += max(d, 0)
-		b.loss += max(-d, 0)
-	}
-	b.log += growth
+	factor := 1 + b.next()*d
+	b.wealth.multiply(factor)
+	b.sum += d
+	b.square += d * d
+	b.wins += max(d, 0)
+	b.loss += max(-d, 0)
 	b.rounds++
-	return growth
+	return factor
+}
+
+// wealth is a product of many positive factors that neither overflows nor
+// vanishes: excess + log(product). A logarithm for each factor would cost more
+// than all else. The zero value is a wealth of 1.
+type wealth struct {
+	excess  float64
+	product float64 // 0 means 1
+}
+
+func (w *wealth) multiply(factor float64) {
+	const most = 1e100
+	if w.product == 0 {
+		w.product = 1
+	}
+	w.product *= factor
+	if w.product > most || w.product < 1/most {
+		w.excess += math.Log(w.product)
+		w.product = 1
+	}
+}
+
+// log is the natural logarithm of wealth.
+func (w *wealth) log() float64 {
+	if w.product == 0 {
+		return 0
+	}
+	return w.excess + math.Log(w.product)
+}
+
+// value is the wealth as a finite e-value.
+func (w *wealth) value() float64 {
+	const most = 700 // e^709 is the largest finite float64
+	return math.Exp(min(w.log(), most))
 }
 
 // clamp brings a difference into [-1, 1]; one that is not a number is worst.
@@ -42,10 +73,4 @@ func clamp(d, worst float64) float64 {
 		return worst
 	}
 	return min(max(d, -1), 1)
-}
-
-// eValue turns log wealth into a finite e-value.
-func eValue(log float64) float64 {
-	const most = 700 // e^709 is the largest finite float64
-	return math.Exp(min(log, most))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Status is how a confirmation stands.
@@ -73,7 +74,7 @@ type Confirmation struct {
 	doubt  []bettor // one for each of worse
 	slots  []slot
 	next   []string
-	log    float64 // of the wealth of all claims together
+	wealth wealth // of all claims together
 	rounds int
 	guard  bool
 	proven bool // the claims have reached the target; they are not run any more
@@ -140,7 +141,9 @@ func (c *Confirmation) Guard(problems []string, diffs []float64) (Status, error)
 			c.doubt = append(c.doubt, bettor{bet: suspectBet, weight: DefaultWeight})
 		}
 	}
-	c.plan()
+	if len(c.worse) > 0 {
+		c.plan()
+	}
 	return c.status, nil
 }
 
@@ -164,7 +167,7 @@ func (c *Confirmation) Observe(diffs []float64) (Status, error) {
 	for i, s := range c.slots {
 		d := clamp(diffs[i], -1)
 		if s.claim >= 0 {
-			c.log += c.claims[s.claim].observe(d)
+			c.wealth.multiply(c.claims[s.claim].observe(d))
 		}
 		if s.suspect >= 0 {
 			c.doubt[s.suspect].observe(-d)
@@ -179,7 +182,7 @@ func (c *Confirmation) Observe(diffs []float64) (Status, error) {
 func (c *Confirmation) Tamper() { c.end(Tampered) }
 
 func (c *Confirmation) decide() {
-	if !c.proven && c.rounds >= c.cfg.MinRounds && c.log >= c.target {
+	if !c.proven && c.rounds >= c.cfg.MinRounds && c.wealth.log() >= c.target {
 		c.proven = true
 		c.plan()
 	}
@@ -200,7 +203,7 @@ func (c *Confirmation) decide() {
 func (c *Confirmation) provenWorse() bool {
 	at := math.Log(c.cfg.WorseAt)
 	for i := range c.doubt {
-		if c.doubt[i].log >= at {
+		if c.doubt[i].wealth.log() >= at {
 			return true
 		}
 	}
@@ -213,7 +216,7 @@ func (c *Confirmation) provenWorse() bool {
 func (c *Confirmation) cleared() bool {
 	hold := math.Log(c.cfg.WorseHold)
 	for i := range c.doubt {
-		if c.doubt[i].rounds < c.cfg.WorseRounds || c.doubt[i].log >= hold {
+		if c.doubt[i].rounds < c.cfg.WorseRounds || c.doubt[i].wealth.log() >= hold {
 			return false
 		}
 	}
@@ -223,17 +226,16 @@ func (c *Confirmation) cleared() bool {
 // plan sets what the next round measures: the claims until they are proven,
 // and all suspects.
 func (c *Confirmation) plan() {
-	c.slots, c.next = nil, nil
-	at := make(map[string]int, len(c.names))
+	n := len(c.names) + len(c.worse)
+	c.slots, c.next = make([]slot, 0, n), make([]string, 0, n)
 	if !c.proven {
 		for i, p := range c.names {
-			at[p] = i
 			c.next = append(c.next, p)
 			c.slots = append(c.slots, slot{claim: i, suspect: -1})
 		}
 	}
 	for i, p := range c.worse {
-		if k, claimed := at[p]; claimed {
+		if k := slices.Index(c.next, p); k >= 0 {
 			c.slots[k].suspect = i
 			continue
 		}
@@ -251,7 +253,7 @@ func (c *Confirmation) Status() Status { return c.status }
 
 // EValue is the evidence for the claims: wealth after the last round that
 // measured them. It is finite and at least 0.
-func (c *Confirmation) EValue() float64 { return eValue(c.log) }
+func (c *Confirmation) EValue() float64 { return c.wealth.value() }
 
 // Rounds counts the rounds observed, without the full one.
 func (c *Confirmation) Rounds() int { return c.rounds }
@@ -267,7 +269,7 @@ func evidence(names []string, bets []bettor) []Evidence {
 	out := make([]Evidence, len(names))
 	for i, name := range names {
 		b := bets[i]
-		out[i] = Evidence{Problem: name, Bet: b.bet, EValue: eValue(b.log), Rounds: b.rounds, Wins: b.wins, Losses: b.loss}
+		out[i] = Evidence{Problem: name, Bet: b.bet, EValue: b.wealth.value(), Rounds: b.rounds, Wins: b.wins, Losses: b.loss}
 	}
 	return out
 }

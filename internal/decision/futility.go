@@ -12,7 +12,7 @@ const futilityZ = 2.5
 // rounds so far leave plausible.
 func (c *Confirmation) futile() bool {
 	left := float64(c.cfg.Rounds - c.rounds)
-	need := c.target - c.log
+	need := c.target - c.wealth.log()
 	m := float64(len(c.claims))
 	if need > left*m*math.Log1p(maxBet) {
 		return true
@@ -20,7 +20,7 @@ func (c *Confirmation) futile() bool {
 	if c.rounds == 0 {
 		return false
 	}
-	return need > left*max(c.pooledGrowth(), c.separateGrowth())
+	return need > left*c.pooledGrowth() && need > left*c.separateGrowth()
 }
 
 // pooledGrowth is the growth of log wealth in one round if all claims share
