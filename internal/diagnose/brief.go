@@ -14,6 +14,8 @@ type Brief struct {
 	Parent     string `json:"parent"`      // commit
 	ParentTree string `json:"parent_tree"` // git tree hash of Parent
 
+	// Measured counts the search problems that were measured.
+	Measured int `json:"measured"`
 	// Weakest are the search problems that do not always pass, worst first.
 	Weakest []Weakness `json:"weakest"`
 	// Suspects are stretches of source that may hold the fault, most suspicious first.

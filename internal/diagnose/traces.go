@@ -1,0 +1,144 @@
+package diagnose
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Scores of places that are named without coverage. A trace through a function
+// says more than a test that calls it by name.
+const (
+	tracedScore    = 0.6
+	namedInTest    = 0.5 // the test's own name holds the function's
+	calledScore    = 0.35
+	traceLift      = 0.5 // how far the topmost frame raises a score towards 1
+	maxTraceFrames = 8
+)
+
+// frame is a place that a failing test's output names.
+type frame struct {
+	file string
+	line int
+}
+
+var framePattern = regexp.MustCompile(`([\w./\\@~+-]+\.go):(\d+)`)
+
+// frames reads the places of non-harness files in a message, topmost first,
+// each once.
+func (s *source) frames(message string) []frame {
+	var out []frame
+	seen := map[frame]bool{}
+	for _, m := range framePattern.FindAllStringSubmatch(message, -1) {
+		line, err := strconv.Atoi(m[2])
+		if err != nil {
+			continue
+		}
+		name, ok := s.resolve(m[1])
+		if !ok || foreign(m[1]) {
+			continue
+		}
+		f := frame{name, line}
+		if !seen[f] {
+			seen[f] = true
+			out = append(out, f)
+		}
+		if len(out) == maxTraceFrames {
+			break
+		}
+	}
+	return out
+}
+
+// foreign says that a path is in the standard library or the module cache.
+func foreign(p string) bool {
+	return strings.Contains(p, "/go/src/") || strings.Contains(p, "/pkg/mod/") || strings.Contains(p, "/libexec/src/")
+}
+
+// traces raises the suspects that stack traces run through: the topmost frame
+// half of the way to 1, the next a quarter, and so on.
+func (d *diagnosis) traces(found map[key]*Suspect) {
+	for _, i := range d.failing {
+		lift := traceLift * d.tests[i].weight()
+		for _, f := range d.source.frames(d.tests[i].message) {
+			hit := false
+			for k, s := range found {
+				if k.file == f.file && k.line <= f.line && f.line <= k.el {
+					raise(s, lift, "its failing test's stack trace runs through it")
+					s.Problems = addProblems(s.Problems, []string{d.tests[i].ID})
+					hit = true
+				}
+			}
+			if !hit {
+				d.addTraced(found, f, d.tests[i], lift)
+			}
+			lift /= 2
+		}
+	}
+}
+
+// addTraced makes suspects of a frame that coverage does not know: the line,
+// and the function around it.
+func (d *diagnosis) addTraced(found map[key]*Suspect, f frame, t test, lift float64) {
+	fn, ok := d.source.enclosing(f.file, f.line)
+	if !ok {
+		return
+	}
+	whole := fn.suspect(tracedScore*t.weight(), t, "its failing test's stack trace runs through the function")
+	keepHigher(found, whole)
+	line := whole
+	line.StartLine, line.StartCol, line.EndLine, line.EndCol = f.line, 1, f.line+1, 1
+	line.Why = "its failing test's stack trace names the line"
+	raise(&line, lift, "")
+	keepHigher(found, line)
+}
+
+// suspect makes a suspect of a function's body.
+func (f function) suspect(score float64, t test, why string) Suspect {
+	return Suspect{
+		File: f.file, StartLine: f.start.Line, StartCol: f.start.Column, EndLine: f.end.Line, EndCol: f.end.Column,
+		Score: score, Cluster: t.cluster, Problems: []string{t.ID}, Why: why,
+	}
+}
+
+func raise(s *Suspect, lift float64, why string) {
+	s.Score += (1 - s.Score) * lift
+	if why != "" && !strings.Contains(s.Why, why) {
+		if s.Why != "" {
+			s.Why += "; "
+		}
+		s.Why += why
+	}
+}
+
+// uncovered handles failing tests that have no coverage, such as those that
+// panicked: the functions that the test names become suspects.
+func (d *diagnosis) uncovered(found map[key]*Suspect) {
+	blind := 0
+	for _, i := range d.failing {
+		t := d.tests[i]
+		if len(t.hits) > 0 {
+			continue
+		}
+		blind++
+		fn, syntax, ok := d.source.testFunc(t.Package, t.Name)
+		if !ok {
+			continue
+		}
+		for _, f := range d.source.called(fn, syntax, t.Package) {
+			score, why := calledScore, "a failing test without coverage calls it"
+			if named(t.Name, f.name) {
+				score, why = namedInTest, "a failing test without coverage calls it and is named after it"
+			}
+			keepHigher(found, f.suspect(score*t.weight(), t, why))
+		}
+	}
+	if blind > 0 {
+		d.note("%d failing problems have no coverage; they are localised by stack traces and by what they call", blind)
+	}
+}
+
+// named says that a test's name holds a function's name, such as TestParseHeader and parseHeader.
+func named(test, fn string) bool {
+	return len(fn) > 2 && strings.Contains(strings.ToLower(test), strings.ToLower(fn))
+}
