@@ -1,0 +1,224 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"ratchet/internal/model"
+	"ratchet/sandbox"
+	"ratchet/sandbox/docker/internal/wire"
+)
+
+// box is one container. op serialises the methods that use a session; mu
+// guards what Close, which may come at any time, touches too.
+type box struct {
+	engine *Engine
+	id     string
+	spec   sandbox.Spec
+
+	op       sync.Mutex
+	sessions map[sandbox.User]*session
+	oomKills int64 // as last heard from a helper
+
+	mu     sync.Mutex
+	ended  bool          // killed: no further call can work
+	closed chan struct{} // non-nil once Close began; closed when the container is gone
+	err    error         // of the first Close
+}
+
+var _ sandbox.Box = (*box)(nil)
+
+func newBox(e *Engine, id string, spec sandbox.Spec) *box {
+	return &box{engine: e, id: id, spec: spec, sessions: map[sandbox.User]*session{}}
+}
+
+// ID is the container's id.
+func (b *box) ID() string { return b.id }
+
+func (b *box) dead() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended
+}
+
+// kill ends every process in the box at once.
+func (b *box) kill() {
+	b.mu.Lock()
+	b.ended = true
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTime)
+	defer cancel()
+	if err := b.engine.api.ContainerKill(ctx, b.id, "KILL"); err != nil && !gone(err) {
+		b.engine.log.Warn("a box could not be killed", "box", b.id, "error", err)
+	}
+}
+
+func gone(err error) bool { return cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) }
+
+// Close removes the container; a second call waits for the first.
+func (b *box) Close(ctx context.Context) error {
+	b.mu.Lock()
+	first := b.closed == nil
+	if first {
+		b.closed = make(chan struct{})
+	}
+	b.ended = true
+	closed := b.closed
+	b.mu.Unlock()
+	if !first {
+		<-closed
+		return b.err
+	}
+	defer close(closed)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	b.err = b.engine.remove(ctx, b.id)
+	b.op.Lock() // what was under way has lost its connection by now
+	defer b.op.Unlock()
+	for u := range b.sessions {
+		b.drop(u)
+	}
+	return b.err
+}
+
+// remove kills and removes a container and returns when it is gone.
+func (e *Engine) remove(ctx context.Context, id string) error {
+	waited, failed := e.api.ContainerWait(ctx, id, container.WaitConditionRemoved)
+	err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	switch {
+	case err == nil || cerrdefs.IsNotFound(err):
+		return nil
+	case !cerrdefs.IsConflict(err):
+		return e.wrap("remove", id, err)
+	}
+	select { // its own end is already removing it
+	case <-waited:
+		return nil
+	case err := <-failed:
+		if cerrdefs.IsNotFound(err) {
+			return nil
+		}
+		return e.wrap("remove", id, err)
+	}
+}
+
+// session returns the helper of a user, starting one when there is none.
+func (b *box) session(ctx context.Context, user sandbox.User) (*session, error) {
+	if b.dead() {
+		return nil, sandbox.ErrDead
+	}
+	if s := b.sessions[user]; s != nil {
+		return s, nil
+	}
+	s, hello, err := b.engine.dial(ctx, b.id, user)
+	if err != nil {
+		return nil, err
+	}
+	b.oomKills = hello.OOMKills
+	b.sessions[user] = s
+	return s, nil
+}
+
+func (b *box) drop(user sandbox.User) {
+	if s := b.sessions[user]; s != nil {
+		s.close()
+		<-s.done
+		delete(b.sessions, user)
+	}
+}
+
+// failure explains why a call on a session failed: the box may be dead, the
+// engine away, or only the helper gone.
+func (b *box) failure(ctx context.Context, op, object string, user sandbox.User, err error) error {
+	b.drop(user)
+	if ctx.Err() != nil {
+		b.kill() // whatever was under way must not go on
+		return &sandbox.Error{Op: op, Object: object, Err: errors.Join(ctx.Err(), sandbox.ErrDead)}
+	}
+	if b.dead() {
+		return &sandbox.Error{Op: op, Object: object, Err: sandbox.ErrDead}
+	}
+	probe, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	state, ierr := b.engine.api.ContainerInspect(probe, b.id)
+	switch {
+	case ierr != nil && !cerrdefs.IsNotFound(ierr):
+		return b.engine.wrap(op, object, ierr)
+	case ierr != nil || state.State == nil || !state.State.Running:
+		b.mu.Lock()
+		b.ended = true
+		b.mu.Unlock()
+		return &sandbox.Error{Op: op, Object: object, Err: both(sandbox.ErrDead, err)}
+	}
+	return &sandbox.Error{Op: op, Object: object, Err: err}
+}
+
+// call sends one request that is neither a command nor a batch.
+func (b *box) call(ctx context.Context, object string, user sandbox.User, r wire.Request, files []model.File, data func([]byte) error) error {
+	b.op.Lock()
+	defer b.op.Unlock()
+	op := string(r.Op)
+	s, err := b.session(ctx, user)
+	if err != nil {
+		return b.failure(ctx, op, object, user, err)
+	}
+	stop := context.AfterFunc(ctx, s.close)
+	defer stop()
+	sent := make(chan error, 1)
+	go func() { sent <- s.sendFiles(r, files) }()
+	reply, err := s.reply(data)
+	if err != nil {
+		s.conn.Close() // ends the sender
+	}
+	if err := errors.Join(err, <-sent); err != nil {
+		return b.failure(ctx, op, object, user, err)
+	}
+	return faultError(op, object, reply.Fault, reply.Detail)
+}
+
+// Put lays files in; see sandbox.Box.
+func (b *box) Put(ctx context.Context, dir string, user sandbox.User, files []model.File) error {
+	announced, err := announce(dir, files)
+	if err != nil {
+		return &sandbox.Error{Op: "put", Object: dir, Err: err}
+	}
+	return b.call(ctx, dir, orRunner(user), wire.Request{Op: wire.OpPut, Dir: dir, Files: announced}, files, nil)
+}
+
+// Get reads one file; see sandbox.Box. It reads as Runner, so that whatever
+// the path leads to, the code under test could have read it too.
+func (b *box) Get(ctx context.Context, path string, limit int64) ([]byte, error) {
+	var out []byte
+	collect := func(p []byte) error {
+		if int64(len(out)+len(p)) > limit {
+			return fmt.Errorf("%w: more bytes than asked for", wire.ErrFrame)
+		}
+		out = append(out, p...)
+		return nil
+	}
+	if err := b.call(ctx, path, sandbox.Runner, wire.Request{Op: wire.OpGet, Path: path, Limit: limit}, nil, collect); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Reset starts a new helper for it, since code that ran as Runner may have
+// slowed the old one down for good (priority, limits).
+func (b *box) Reset(ctx context.Context) error {
+	b.op.Lock()
+	b.drop(sandbox.Runner)
+	b.op.Unlock()
+	return b.call(ctx, b.id, sandbox.Runner, wire.Request{Op: wire.OpReset}, nil, nil)
+}
+
+func orRunner(u sandbox.User) sandbox.User {
+	if u == "" {
+		return sandbox.Runner
+	}
+	return u
+}

@@ -1,0 +1,251 @@
+package docker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/pkg/jsonmessage"
+
+	"ratchet/sandbox"
+)
+
+// labelImage marks the images that this package made.
+const labelImage = "ratchet.image"
+
+// build is an image being made, so that two callers do not make it twice.
+type build struct {
+	done chan struct{}
+	err  error
+}
+
+// once returns the id of the image ref, calling make_ when there is none. It
+// waits for another caller in this process who is making the same.
+func (e *Engine) once(ctx context.Context, ref string, make_ func(context.Context) error) (string, error) {
+	for {
+		id, err := e.imageID(ctx, ref)
+		if err == nil || !errors.Is(err, sandbox.ErrNoImage) {
+			return id, err
+		}
+		b, mine := e.claim(ref)
+		if mine {
+			b.err = make_(ctx)
+			e.release(ref, b)
+			if b.err != nil {
+				return "", b.err
+			}
+			continue
+		}
+		select {
+		case <-b.done:
+			if b.err != nil && !errors.Is(b.err, context.Canceled) && !errors.Is(b.err, context.DeadlineExceeded) {
+				return "", b.err
+			}
+		case <-ctx.Done():
+			return "", e.wrap("make", ref, ctx.Err())
+		}
+	}
+}
+
+func (e *Engine) claim(ref string) (b *build, mine bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if b := e.building[ref]; b != nil {
+		return b, false
+	}
+	b = &build{done: make(chan struct{})}
+	e.building[ref] = b
+	return b, true
+}
+
+func (e *Engine) release(ref string, b *build) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.building, ref)
+	close(b.done)
+}
+
+// imageID resolves an image on the engine; ErrNoImage when there is none.
+func (e *Engine) imageID(ctx context.Context, ref string) (string, error) {
+	img, err := e.api.ImageInspect(ctx, ref)
+	switch {
+	case cerrdefs.IsNotFound(err):
+		return "", &sandbox.Error{Op: "find", Object: ref, Err: both(sandbox.ErrNoImage, err)}
+	case err != nil:
+		return "", e.wrap("find", ref, err)
+	}
+	return img.ID, nil
+}
+
+// derive runs fill in a box from image from, with a writable root, and freezes
+// the outcome as ref. What fill writes to the work area and /tmp is not part of it.
+func (e *Engine) derive(ctx context.Context, from, ref string, fill func(context.Context, *box) error) error {
+	return e.deriveWith(ctx, sandbox.Spec{Image: from, Purpose: "prepare " + ref}, ref, fill)
+}
+
+func (e *Engine) deriveWith(ctx context.Context, spec sandbox.Spec, ref string, fill func(context.Context, *box) error) (err error) {
+	spec.Limits = e.setUpLimits(spec.Limits)
+	b, err := e.open(ctx, spec, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close(ctx)) }()
+	if err := fill(ctx, b); err != nil {
+		return err
+	}
+	return e.freeze(ctx, b.id, ref)
+}
+
+// setUpLimits widens limits for set-up, which only runs trusted code.
+func (e *Engine) setUpLimits(l sandbox.Limits) sandbox.Limits {
+	l = withDefaults(l)
+	l.CPUs = max(l.CPUs, float64(e.cpus))
+	l.Memory = max(l.Memory, 4<<30)
+	l.Pids = max(l.Pids, 2048)
+	l.Disk = max(l.Disk, 2<<30)
+	l.FileSize = max(l.FileSize, 2<<30)
+	l.Lifetime = max(l.Lifetime, 2*setUpTime)
+	return l
+}
+
+// freeze commits a container as an image. The labels of a box are blanked: a
+// container that somebody starts from the image is not one of our boxes.
+func (e *Engine) freeze(ctx context.Context, id, ref string) error {
+	_, err := e.api.ContainerCommit(ctx, id, container.CommitOptions{Reference: ref, Config: &container.Config{
+		Labels:     map[string]string{labelStack: "", labelEpoch: "", labelDeadline: "", labelPurpose: "", labelImage: ref},
+		WorkingDir: sandbox.WorkDir,
+	}})
+	return e.wrap("freeze", ref, err)
+}
+
+func (e *Engine) untag(ctx context.Context, ref string) {
+	if _, err := e.api.ImageRemove(context.WithoutCancel(ctx), ref, image.RemoveOptions{}); err != nil && !cerrdefs.IsNotFound(err) {
+		e.log.Warn("an image could not be removed", "image", ref, "error", err)
+	}
+}
+
+// named makes an image of somebody else's usable: it is pulled when it is
+// absent, and the helper is laid into a copy.
+func (e *Engine) named(ctx context.Context, name string, progress func(string)) (string, error) {
+	img, err := e.find(ctx, name, progress)
+	if err != nil {
+		return "", err
+	}
+	if img.Config != nil && img.Config.Labels[labelImage] != "" {
+		return img.ID, nil // made by this package
+	}
+	if img.Config != nil && len(img.Config.Volumes) > 0 {
+		return "", &sandbox.Error{Op: "use", Object: name, Err: fmt.Errorf("the image declares volumes, which would be writable space without a limit"),
+			Hint: "use an image without VOLUME"}
+	}
+	key, err := helperKey()
+	if err != nil {
+		return "", err
+	}
+	ref := "ratchet/base:" + digest(recipe, e.arch, img.ID, key)
+	return e.once(ctx, ref, func(ctx context.Context) error {
+		progress("laying the sandbox helper into " + name)
+		return e.layHelper(ctx, img.ID, ref)
+	})
+}
+
+func (e *Engine) find(ctx context.Context, name string, progress func(string)) (image.InspectResponse, error) {
+	img, err := e.api.ImageInspect(ctx, name)
+	if err == nil || !cerrdefs.IsNotFound(err) {
+		return img, e.wrap("find", name, err)
+	}
+	progress("pulling " + name)
+	if err := e.pull(ctx, name); err != nil {
+		return img, err
+	}
+	img, err = e.api.ImageInspect(ctx, name)
+	return img, e.wrap("find", name, err)
+}
+
+func (e *Engine) pull(ctx context.Context, name string) error {
+	resp, err := e.api.ImagePull(ctx, name, image.PullOptions{})
+	if err == nil {
+		defer resp.Close()
+		err = jsonmessage.DisplayJSONMessagesStream(resp, io.Discard, 0, false, nil)
+	}
+	if err == nil {
+		return nil
+	}
+	if perr := e.Ping(ctx); perr != nil {
+		return perr
+	}
+	return &sandbox.Error{Op: "pull", Object: name, Err: both(sandbox.ErrNoImage, err),
+		Hint: "build or load the image on this machine, or use " + HostGo + ", which needs no registry"}
+}
+
+// layHelper copies the helper into a container that is never started.
+func (e *Engine) layHelper(ctx context.Context, from, ref string) (err error) {
+	helper, err := e.compileHelper(ctx)
+	if err != nil {
+		return err
+	}
+	cfg, host := e.containerConfig(sandbox.Spec{Image: from, Limits: e.setUpLimits(sandbox.Limits{}), Purpose: "prepare " + ref})
+	host.AutoRemove, host.Tmpfs = false, nil
+	created, err := e.api.ContainerCreate(ctx, cfg, host, nil, nil, "")
+	if err != nil {
+		return e.wrap("make", ref, err)
+	}
+	defer func() { err = errors.Join(err, e.remove(context.WithoutCancel(ctx), created.ID)) }()
+	body := stream(func(r *rootfs) error { return r.base(helper) })
+	defer body.Close()
+	if err := e.api.CopyToContainer(ctx, created.ID, "/", body, container.CopyToContainerOptions{CopyUIDGID: true}); err != nil {
+		return e.wrap("copy the helper into", ref, err)
+	}
+	return e.freeze(ctx, created.ID, ref)
+}
+
+// RemoveImages removes every image that this package has made and that no
+// container uses, and returns how many.
+func (e *Engine) RemoveImages(ctx context.Context) (int, error) {
+	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelImage))})
+	if err != nil {
+		return 0, e.wrap("list", "images", err)
+	}
+	n := 0
+	var errs []error
+	for _, img := range list {
+		_, err := e.api.ImageRemove(ctx, img.ID, image.RemoveOptions{Force: len(img.RepoTags) > 1, PruneChildren: true})
+		switch {
+		case err == nil:
+			n++
+		case !cerrdefs.IsConflict(err) && !cerrdefs.IsNotFound(err):
+			errs = append(errs, e.wrap("remove", img.ID, err))
+		}
+	}
+	return n, errors.Join(errs...)
+}
+
+// digest is a short key over parts.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s\n", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:24]
+}
+
+// serial makes a progress function safe to call, and never nil.
+func serial(progress func(string)) func(string) {
+	var mu sync.Mutex
+	return func(s string) {
+		if progress == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		progress(s)
+	}
+}

@@ -1,0 +1,148 @@
+package docker
+
+import (
+	"archive/tar"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ratchet/sandbox/docker/internal/wire"
+)
+
+// rootfs writes the tar of a file system. Times are fixed, so that the same
+// content gives the same layer; a path is written once, since engines refuse doubles.
+type rootfs struct {
+	tw   *tar.Writer
+	seen map[string]bool
+}
+
+func newRootfs(w io.Writer) *rootfs {
+	return &rootfs{tw: tar.NewWriter(w), seen: map[string]bool{}}
+}
+
+// fixedTime is the modification time of everything in an image.
+var fixedTime = time.Unix(1_600_000_000, 0)
+
+func (r *rootfs) header(name string, mode int64, uid int, typ byte, size int64) error {
+	name = strings.TrimPrefix(name, "/")
+	if r.seen[name] {
+		return fmt.Errorf("%s twice in an image", name)
+	}
+	r.seen[name] = true
+	if typ == tar.TypeDir {
+		name += "/"
+	}
+	return r.tw.WriteHeader(&tar.Header{Name: name, Mode: mode, Uid: uid, Gid: uid, Typeflag: typ, Size: size, ModTime: fixedTime})
+}
+
+// dir writes a folder and those above it that are still missing.
+func (r *rootfs) dir(name string, mode int64, uid int) error {
+	if up := path.Dir(name); up != "/" && !r.seen[strings.TrimPrefix(up, "/")] {
+		if err := r.dir(up, 0o755, 0); err != nil {
+			return err
+		}
+	}
+	return r.header(name, mode, uid, tar.TypeDir, 0)
+}
+
+func (r *rootfs) file(name string, mode int64, data []byte) error {
+	if up := path.Dir(name); up != "/" && !r.seen[strings.TrimPrefix(up, "/")] {
+		if err := r.dir(up, 0o755, 0); err != nil {
+			return err
+		}
+	}
+	if err := r.header(name, mode, 0, tar.TypeReg, int64(len(data))); err != nil {
+		return err
+	}
+	_, err := r.tw.Write(data)
+	return err
+}
+
+// tree copies a folder of the host, following symlinks; skip is asked with
+// paths from its root.
+func (r *rootfs) tree(from, to string, uid int, skip func(rel string, dir bool) bool) error {
+	return r.walk(from, to, ".", uid, skip)
+}
+
+func (r *rootfs) walk(from, to, rel string, uid int, skip func(string, bool) bool) error {
+	entries, err := os.ReadDir(filepath.Join(from, rel))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		sub := path.Join(rel, e.Name())
+		info, err := os.Stat(filepath.Join(from, sub))
+		if err != nil {
+			return err
+		}
+		switch {
+		case skip != nil && skip(sub, info.IsDir()):
+		case info.IsDir():
+			if err := r.header(path.Join(to, sub), int64(info.Mode().Perm()), uid, tar.TypeDir, 0); err != nil {
+				return err
+			}
+			if err := r.walk(from, to, sub, uid, skip); err != nil {
+				return err
+			}
+		case info.Mode().IsRegular():
+			if err := r.copy(filepath.Join(from, sub), path.Join(to, sub), uid, info); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *rootfs) copy(from, to string, uid int, info fs.FileInfo) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := r.header(to, int64(info.Mode().Perm()), uid, tar.TypeReg, info.Size()); err != nil {
+		return err
+	}
+	_, err = io.Copy(r.tw, f)
+	return err
+}
+
+// base writes what every prepared image has: the helper, the mount points, and
+// folders that set-up fills as Builder.
+func (r *rootfs) base(helper []byte) error {
+	if err := r.file(wire.Helper, 0o755, helper); err != nil {
+		return err
+	}
+	if err := r.dir(wire.WarmCache, 0o755, wire.BuilderID); err != nil {
+		return err
+	}
+	if err := r.dir(moduleCache, 0o755, wire.BuilderID); err != nil {
+		return err
+	}
+	// A runtime gives a tmpfs the mode of the folder that it covers.
+	return r.dir(wire.WorkDir, 0o1777, 0)
+}
+
+func (r *rootfs) close() error { return r.tw.Close() }
+
+// stream runs write on a new tar and returns its reading end.
+func stream(write func(*rootfs) error) io.ReadCloser {
+	out, in := io.Pipe()
+	go func() {
+		r := newRootfs(in)
+		err := write(r)
+		if err == nil {
+			err = r.close()
+		}
+		_ = in.CloseWithError(err)
+	}()
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
