@@ -1,0 +1,87 @@
+package benchmarks
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"ratchet/internal/model"
+	"ratchet/sandbox"
+)
+
+// KindGoTest scores Go tests, examples with an output, and the seeds of fuzz tests.
+const KindGoTest = "gotest"
+
+// goSuite runs the tests of Go modules. It is immutable.
+type goSuite struct {
+	cfg      Config
+	patterns []pattern
+}
+
+func newGoSuite(c Config) (Suite, error) {
+	if len(c.Packages) == 0 {
+		c.Packages = []string{"./..."}
+	}
+	s := &goSuite{cfg: c}
+	for _, text := range c.Packages {
+		p, err := parsePattern(text)
+		if err != nil {
+			return nil, fmt.Errorf("suite %q: %w: %w", c.Name, ErrConfig, err)
+		}
+		s.patterns = append(s.patterns, p)
+	}
+	return s, nil
+}
+
+func (s *goSuite) Name() string { return s.cfg.Name }
+
+// Harness covers the tests, what they read (testdata) and what decides which
+// code they are linked with (module files, vendored modules).
+func (s *goSuite) Harness(p string) bool {
+	switch base := path.Base(p); {
+	case strings.HasSuffix(base, "_test.go"):
+		return true
+	case base == "go.mod", base == "go.sum", base == "go.work", base == "go.work.sum":
+		return true
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part == "vendor" || part == "testdata" {
+			return true
+		}
+	}
+	return false
+}
+
+// merge returns the tree that is run: code without its harness files, and the
+// trusted harness files in their place. A code file that stands where the
+// harness needs a folder gives way to it.
+func (s *goSuite) merge(code, trusted model.Tree) model.Tree {
+	folders := map[string]bool{}
+	var harness []model.File
+	for _, f := range trusted.Files {
+		if !s.Harness(f.Path) {
+			continue
+		}
+		harness = append(harness, f)
+		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	merged := code.Without(func(p string) bool { return s.Harness(p) || folders[p] })
+	files := append(slices.Clone(merged.Files), harness...)
+	slices.SortFunc(files, func(a, b model.File) int { return strings.Compare(a.Path, b.Path) })
+	return model.Tree{Files: files}
+}
+
+// Warm compiles every test, so that the frozen image holds all dependencies
+// with and without coverage counters.
+func (s *goSuite) Warm() []sandbox.Command {
+	dir := path.Join(Source, s.cfg.Root)
+	var cmds []sandbox.Command
+	for _, extra := range [][]string{nil, coverFlags} {
+		argv := append([]string{"go", "test", "-vet=off", "-run=^$"}, extra...)
+		cmds = append(cmds, goCommand(dir, s.cfg.Build, append(argv, "./...")...))
+	}
+	return cmds
+}
