@@ -17,10 +17,8 @@ const (
 	fixWeight = decision.DefaultWeight
 	// A few fixes prove a candidate as well as many, in fewer runs.
 	maxFixes = 4
-	// A problem that passes at most this often, known from enough runs, counts
-	// as one that fails.
-	lowShare = 0.25
-	lowRuns  = 8
+	// A problem whose pass rate is certainly at most this counts as one that fails.
+	lowShare = 0.45
 	// Claims on noisy problems: their number, and how slowly their bets follow
 	// the data of one problem, because all are expected to improve alike.
 	maxNoisy    = 64
@@ -61,7 +59,7 @@ func look(parent map[string]Rate, kinds map[string]kind, results []model.Result,
 			if !x.now {
 				s.broken = append(s.broken, x.problem)
 			}
-		case k == fails || rate.Runs >= lowRuns && rate.smoothed() <= lowShare:
+		case k == fails || rate.high() <= lowShare:
 			if x.now {
 				s.fixes = append(s.fixes, x)
 			}

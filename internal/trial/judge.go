@@ -9,8 +9,9 @@ import (
 
 // Stages of a screen, as package benchmarks names them.
 const (
-	stageBuild   = "build"
-	stageTargets = "targets"
+	StageBuild   = "build"
+	StageTargets = "targets"
+	StageSearch  = "search"
 )
 
 // Judge returns the policy of a screen, given what is known of the parent. The
@@ -29,9 +30,9 @@ func Judge(parent map[string]Rate) func(stage string, c model.Candidate, results
 	kinds := classify(parent)
 	return func(stage string, c model.Candidate, results []model.Result) model.Judgement {
 		switch stage {
-		case stageBuild:
+		case StageBuild:
 			return judgeBuild(parent, results)
-		case stageTargets:
+		case StageTargets:
 			return judgeTargets(parent, c, results)
 		}
 		return judgeSearch(look(parent, kinds, results, c.Targets))

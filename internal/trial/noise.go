@@ -19,7 +19,8 @@ const (
 // tell a steady problem from a flaky one; how many of the suite's problems were
 // seen to be flaky does. It fits a mixture of three kinds by expectation and
 // maximisation (Dempster, Laird, Rubin, 1977): always fails, always passes, and
-// flaky with a pass rate that is uniform in [0, 1], and names the likeliest.
+// flaky with a pass rate that is uniform in [0, 1], and names the likeliest,
+// with some caution about problems that always passed.
 func classify(rates map[string]Rate) map[string]kind {
 	const steps = 50
 	// One problem of each steady kind and a twentieth of a flaky one are added
@@ -95,12 +96,16 @@ func posterior(r Rate, share [3]float64) [3]float64 {
 // pass rate is uniform: n!/(n+1)!.
 func flakyLikelihood(r Rate) float64 { return 1 / float64(r.Runs+1) }
 
+// noiseDoubt is the probability of being flaky from which a problem that always
+// passed is not relied on: refusing a good candidate for noise costs more than confirming a bad one.
+const noiseDoubt = 0.25
+
 func likeliest(p [3]float64) kind {
-	best := fails
-	for _, k := range []kind{passes, noisy} {
-		if p[k] > p[best] {
-			best = k
-		}
+	switch {
+	case p[noisy] >= 0.5 || p[passes] > p[fails] && p[noisy] >= noiseDoubt:
+		return noisy
+	case p[passes] > p[fails]:
+		return passes
 	}
-	return best
+	return fails
 }

@@ -1,6 +1,10 @@
 package trial
 
-import "ratchet/internal/model"
+import (
+	"math"
+
+	"ratchet/internal/model"
+)
 
 // Rate is what is known of one problem on one tree.
 type Rate struct{ Passed, Runs int }
@@ -15,6 +19,13 @@ func (r Rate) Mean() float64 {
 
 // smoothed is the mean with one pass and one failure added (Laplace's rule).
 func (r Rate) smoothed() float64 { return float64(r.Passed+1) / float64(r.Runs+2) }
+
+// high is an upper bound of the pass rate: three standard errors above the
+// smoothed mean. A suite has many problems, of which the lowest is seen.
+func (r Rate) high() float64 {
+	p := r.smoothed()
+	return p + 3*math.Sqrt(p*(1-p)/float64(r.Runs+3))
+}
 
 // Rates counts, for each problem, its runs and passes. Give it runs of one tree
 // only: the baseline's and the parent's side of confirmations on it, or, after
