@@ -80,7 +80,7 @@ func (s *goSuite) Warm() []sandbox.Command {
 	dir := path.Join(Source, s.cfg.Root)
 	var cmds []sandbox.Command
 	for _, extra := range [][]string{nil, coverFlags} {
-		argv := append([]string{"go", "test", "-vet=off", "-run=^$"}, extra...)
+		argv := append([]string{"go", "test", "-vet=off", "-buildvcs=false", "-run=^$"}, extra...)
 		cmds = append(cmds, goCommand(dir, s.cfg.Build, append(argv, "./...")...))
 	}
 	return cmds

@@ -218,11 +218,13 @@ func (r *goRun) round(ctx context.Context) error {
 	if err := r.recover(ctx, err); err != nil {
 		return err
 	}
-	// The process that ran when the box broke is to blame; those after it are due.
-	if done < len(work) {
-		r.settle(work[done], broke(work[done].goProcess, err))
-		r.queue = append(r.queue, work[done+1:]...)
+	// Whether the last that ended or the next broke the box cannot be told; the
+	// next is to blame only when it does so as the first in a new box.
+	if done == 0 {
+		r.settle(work[0], broke(work[0].goProcess, err))
+		done = 1
 	}
+	r.queue = append(r.queue, work[done:]...)
 	return nil
 }
 

@@ -182,7 +182,7 @@ func (b *goBuild) goBatch(ctx context.Context, box sandbox.Box, cmds []sandbox.C
 // compileCommand builds the tests of packages whose binaries have different names.
 func (s *goSuite) compileCommand(out string, pkgs []*goBinary, flags []string) sandbox.Command {
 	// Symbols are left out, as `go test` does when it does not keep the binary.
-	argv := append([]string{"go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", out + "/"}, flags...)
+	argv := append([]string{"go", "test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-o", out + "/"}, flags...)
 	for _, p := range pkgs {
 		argv = append(argv, "./"+within(s.cfg.Root, p.dir))
 	}
@@ -193,9 +193,7 @@ func (s *goSuite) compileCommand(out string, pkgs []*goBinary, flags []string) s
 func goCommand(dir string, limit time.Duration, argv ...string) sandbox.Command {
 	return sandbox.Command{
 		Argv: argv, Dir: dir, User: sandbox.Builder, Timeout: limit, MaxOutput: maxBuildOutput,
-		Env: map[string]string{
-			"GOFLAGS": "-buildvcs=false", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GO111MODULE": "on",
-		},
+		Env: map[string]string{"GOPROXY": "off", "GOTOOLCHAIN": "local"},
 	}
 }
 

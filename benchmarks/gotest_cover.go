@@ -96,9 +96,9 @@ func (c *goCover) pass(ctx context.Context, work []queued, command func(queued) 
 		if err := c.recover(ctx, err); err != nil {
 			return err
 		}
-		if done < len(work) {
-			c.first(broke(work[done].goProcess, err))
-			done++
+		if done == 0 { // as in goRun.round
+			c.first(broke(work[0].goProcess, err))
+			done = 1
 		}
 		work = work[done:]
 	}

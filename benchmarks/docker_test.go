@@ -1,0 +1,82 @@
+package benchmarks
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"ratchet/internal/model"
+	"ratchet/sandbox"
+	"ratchet/sandbox/docker"
+)
+
+// lab is what tests share: an engine, and an image with the Go tool chain of the host.
+type lab struct {
+	boxes sandbox.Provider
+	spec  sandbox.Spec
+}
+
+var openLab = sync.OnceValues(func() (lab, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	e, err := docker.New(ctx, docker.Config{Stack: "bench-test-" + strconv.Itoa(os.Getpid()), Epoch: 1})
+	if err != nil {
+		return lab{}, err
+	}
+	image, err := e.Prepare(ctx, docker.Target{Image: docker.HostGo}, nil)
+	return lab{e, sandbox.Spec{Image: image.ID, Env: image.Env, Purpose: "test of benchmarks"}}, err
+})
+
+// boxes returns the lab; without Docker it skips, or fails where CI is set.
+func boxes(t testing.TB) lab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Docker")
+	}
+	l, err := openLab()
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skipf("needs Docker (apt-get install docker.io): %v", err)
+	}
+	require.NoError(t, err)
+	return l
+}
+
+func (l lab) target(trusted, code model.Tree, problems []model.Problem) Target {
+	return Target{Boxes: l.boxes, Spec: l.spec, Trusted: trusted, Code: code, Problems: problems, Limit: 2 * time.Second}
+}
+
+// open builds code with the trusted harness; the box is removed with the test.
+func (l lab) open(t testing.TB, s *goSuite, trusted, code model.Tree) Bench {
+	t.Helper()
+	b, err := s.Open(t.Context(), l.target(trusted, code, discover(t, s, trusted)))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.WithoutCancel(t.Context()))) })
+	return b
+}
+
+// run runs all problems of the trusted tree on code.
+func (l lab) run(t testing.TB, s *goSuite, trusted, code model.Tree) model.Run {
+	t.Helper()
+	run, err := l.open(t, s, trusted, code).Run(t.Context(), discover(t, s, trusted), false)
+	require.NoError(t, err)
+	return run
+}
+
+// outcomes indexes outcomes by problem id, having checked the results themselves.
+func outcomes(t testing.TB, results []model.Result) map[string]model.Outcome {
+	t.Helper()
+	out := map[string]model.Outcome{}
+	for _, r := range results {
+		require.NotContains(t, out, r.Problem, "one result each")
+		require.Equal(t, r.Outcome == model.Pass, r.Score == 1, "%+v", r)
+		require.Equal(t, r.Outcome == model.Timeout, r.TimedOut, "%+v", r)
+		require.LessOrEqual(t, len(r.Message), model.MaxMessage)
+		out[r.Problem] = r.Outcome
+	}
+	return out
+}
