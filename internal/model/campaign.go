@@ -13,14 +13,21 @@ type Campaign struct {
 	Best   string `json:"best"`   // commit that is the best so far
 	Image  string `json:"image"`  // sandbox image, once prepared
 
-	Baseline *Score     `json:"baseline,omitempty"` // nil until it is measured
-	Current  *Score     `json:"current,omitempty"`  // score of Best, from the evidence that kept it
-	Phase    string     `json:"phase"`              // for people
-	Stopped  StopReason `json:"stopped,omitempty"`  // empty while it runs
-	Detail   string     `json:"detail,omitempty"`   // why it stopped, for people
-	Cost     Cost       `json:"cost"`
-	Created  time.Time  `json:"created"`
-	Updated  time.Time  `json:"updated"`
+	Baseline *Score `json:"baseline,omitempty"` // nil until it is measured
+	Current  *Score `json:"current,omitempty"`  // score of Best, from the evidence that kept it
+	// Rates is the artifact of what is known of each problem on Best; Settled is
+	// the last change whose evidence it includes.
+	Rates   string `json:"rates"`
+	Settled string `json:"settled"`
+	Pushed  string `json:"pushed"` // commit that was last published to Source
+	Brief   string `json:"brief"`  // artifact of the latest diagnosis
+
+	Phase   string     `json:"phase"`             // for people
+	Stopped StopReason `json:"stopped,omitempty"` // empty while it runs
+	Detail  string     `json:"detail,omitempty"`  // why it stopped, for people
+	Cost    Cost       `json:"cost"`
+	Created time.Time  `json:"created"`
+	Updated time.Time  `json:"updated"`
 }
 
 // StopReason says why a campaign ended.
@@ -123,6 +130,8 @@ const (
 	AttemptTampered AttemptStatus = "tampered"
 	AttemptPassed   AttemptStatus = "passed" // screened well; queued unless it is landed
 	AttemptLanded   AttemptStatus = "landed"
+	// AttemptSuperseded was queued and has been taken up again in a later generation.
+	AttemptSuperseded AttemptStatus = "superseded"
 )
 
 // Attempt is the stored record of one candidate in one generation, without its

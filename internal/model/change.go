@@ -15,6 +15,7 @@ const (
 //
 //	proposed → approved | awaiting_approval → applied → on_probation → kept | rolled_back
 //	awaiting_approval → approved | rejected;  on_probation → awaiting_approval → kept | rolled_back
+//	before it is applied it may also be rejected, and after that rolled back, when its campaign is stopped
 type ChangeState string
 
 const (

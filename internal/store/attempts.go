@@ -87,41 +87,44 @@ func (s *Store) UpdateAttempt(ctx context.Context, f Fence, a model.Attempt) err
 // each got to, last generation first: refused, failed, tampered or landed. Only
 // evidence retires an attempt, and only for its parent.
 func (s *Store) TriedKeys(ctx context.Context, campaign, parentTree string) (map[string]model.AttemptStatus, error) {
-	rows, err := s.readers.QueryContext(ctx, `SELECT patch_key, status FROM attempts
-		WHERE campaign = $1 AND parent_tree = $2 AND `+hasEvidence+` ORDER BY generation`, campaign, parentTree)
+	rows, err := s.readers.QueryContext(ctx, triedKeys, campaign, parentTree)
 	if err != nil {
 		return nil, wrap("read tried patches of", campaign, err)
 	}
 	defer rows.Close()
-	tried := map[string]model.AttemptStatus{}
+	tried, last := map[string]model.AttemptStatus{}, map[string]int{}
 	for rows.Next() {
 		var key string
 		var status model.AttemptStatus
-		if err := rows.Scan(&key, text(&status)); err != nil {
+		var generation int
+		if err := rows.Scan(&key, text(&status), &generation); err != nil {
 			return nil, wrap("read tried patches of", campaign, err)
 		}
-		tried[key] = status
+		if generation >= last[key] {
+			tried[key], last[key] = status, generation
+		}
 	}
 	return tried, wrap("read tried patches of", campaign, rows.Err())
 }
 
-const hasEvidence = `status IN ('failed', 'tampered', 'refused', 'landed')`
+// triedKeys has no ORDER BY: for one by generation, SQLite walks all attempts
+// of the campaign in that order instead of those of the parent.
+const triedKeys = `SELECT patch_key, status, generation FROM attempts
+	WHERE campaign = $1 AND parent_tree = $2 AND status IN ('failed', 'tampered', 'refused', 'landed')`
 
 // Queue returns at most n attempts that passed the screen and never landed in
 // this campaign: one a patch (its newest), newest generation first, best score
-// first within one. With a parentTree, patches that have evidence for that tree
-// are passed over, so that they cannot keep older ones out.
-func (s *Store) Queue(ctx context.Context, campaign, parentTree string, n int) ([]model.Attempt, error) {
-	const tail = `WHERE campaign = $1 AND status = 'passed'
-		AND NOT EXISTS (SELECT 1 FROM attempts landed
-			WHERE landed.campaign = attempts.campaign AND landed.patch_key = attempts.patch_key AND landed.status = 'landed')
-		AND NOT EXISTS (SELECT 1 FROM attempts newer
-			WHERE newer.campaign = attempts.campaign AND newer.patch_key = attempts.patch_key AND newer.status = 'passed'
-			AND newer.generation > attempts.generation)
-		AND NOT EXISTS (SELECT 1 FROM attempts tried
-			WHERE tried.campaign = attempts.campaign AND tried.parent_tree = $2 AND $2 <> '' AND tried.patch_key = attempts.patch_key
-			AND tried.` + hasEvidence + `)
-		ORDER BY generation DESC, score DESC, ord LIMIT $3`
-	all, err := attemptTable.all(ctx, s.readers, tail, campaign, parentTree, n)
+// first within one. An attempt leaves the queue when UpdateAttempt gives it
+// another status, such as superseded.
+func (s *Store) Queue(ctx context.Context, campaign string, n int) ([]model.Attempt, error) {
+	all, err := attemptTable.all(ctx, s.readers, queued, campaign, n)
 	return all, wrap("read the queue of", campaign, err)
 }
+
+const queued = `WHERE campaign = $1 AND status = 'passed'
+	AND NOT EXISTS (SELECT 1 FROM attempts landed
+		WHERE landed.campaign = attempts.campaign AND landed.patch_key = attempts.patch_key AND landed.status = 'landed')
+	AND NOT EXISTS (SELECT 1 FROM attempts newer
+		WHERE newer.campaign = attempts.campaign AND newer.patch_key = attempts.patch_key AND newer.status = 'passed'
+		AND newer.generation > attempts.generation)
+	ORDER BY generation DESC, score DESC, ord LIMIT $2`

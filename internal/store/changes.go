@@ -104,6 +104,26 @@ func (s *Store) MoveChange(ctx context.Context, f Fence, id string, from []model
 	return c, nil
 }
 
+// EditChange lets edit change what of a change is no part of its life cycle, and
+// returns what was stored. edit cannot change the id or the state.
+func (s *Store) EditChange(ctx context.Context, f Fence, id string, edit func(*model.Change)) (model.Change, error) {
+	var c model.Change
+	err := s.write(ctx, "edit change", id, f, func(tx *sql.Tx) (err error) {
+		if c, err = changeTable.one(ctx, tx, "WHERE id = $1"+s.dialect.lockRow, id); err != nil {
+			return err
+		}
+		state := c.State
+		edit(&c)
+		c.ID, c.State = id, state
+		_, err = changeTable.update(ctx, tx, c)
+		return err
+	})
+	if err != nil {
+		return model.Change{}, err
+	}
+	return c, nil
+}
+
 func checkMove(ctx context.Context, tx *sql.Tx, c model.Change, from []model.ChangeState, to model.ChangeState) error {
 	if len(from) > 0 && !slices.Contains(from, c.State) {
 		return conflict(c, to, fmt.Sprintf("it is %s, expected %v", c.State, from))
@@ -127,11 +147,11 @@ func conflict(c model.Change, to model.ChangeState, hint string) error {
 func nextStates(state, before model.ChangeState) []model.ChangeState {
 	switch state {
 	case model.ChangeProposed:
-		return []model.ChangeState{model.ChangeApproved, model.ChangeAwaiting}
+		return []model.ChangeState{model.ChangeApproved, model.ChangeAwaiting, model.ChangeRejected}
 	case model.ChangeApproved:
-		return []model.ChangeState{model.ChangeApplied}
+		return []model.ChangeState{model.ChangeApplied, model.ChangeRejected}
 	case model.ChangeApplied:
-		return []model.ChangeState{model.ChangeProbation}
+		return []model.ChangeState{model.ChangeProbation, model.ChangeRolledBack}
 	case model.ChangeProbation:
 		return []model.ChangeState{model.ChangeAwaiting, model.ChangeKept, model.ChangeRolledBack}
 	case model.ChangeAwaiting:

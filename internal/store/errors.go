@@ -119,6 +119,8 @@ func classifyPostgres(code string) (error, string) {
 		return ErrNoSpace, hintSpace
 	case "40001", "40P01", "55P03", "53300", "57P03":
 		return ErrBusy, hintBusy
+	case "22021": // bytes that are no text, in a condition
+		return ErrInvalid, ""
 	case "25006":
 		return ErrReadOnly, ""
 	case "XX001", "XX002":

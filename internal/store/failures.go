@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ratchet/internal/model"
@@ -54,12 +55,20 @@ func (s *Store) AddFailure(ctx context.Context, f model.Failure) (seq int64, add
 	return seq, added, nil
 }
 
+// Failure reads one event, or ErrNotFound.
+func (s *Store) Failure(ctx context.Context, source, id string) (model.Failure, error) {
+	f, err := failureTable.one(ctx, s.readers, "WHERE source = $1 AND id = $2", source, id)
+	return f, wrap("read failure", source+"#"+id, err)
+}
+
 // FailureFilter selects failures; a zero field selects all.
 type FailureFilter struct {
 	Repo  string
 	Agent string // this agent and those below it in the hierarchy
 	After int64  // Seq greater than this
 	Limit int    // the first so many
+	// Newest selects the last so many, instead of Limit; they come by Seq all the same.
+	Newest int
 }
 
 // Failures reads the failures that f selects, by Seq.
@@ -74,10 +83,16 @@ func (s *Store) Failures(ctx context.Context, f FailureFilter) ([]model.Failure,
 		where.add("(agent = ? OR substr(agent, 1, ?) = ?)", f.Agent, len([]rune(below)), below)
 	}
 	tail := where.sql() + " ORDER BY seq"
-	if f.Limit > 0 {
+	switch {
+	case f.Newest > 0:
+		tail += fmt.Sprintf(" DESC LIMIT %d", f.Newest)
+	case f.Limit > 0:
 		tail += fmt.Sprintf(" LIMIT %d", f.Limit)
 	}
 	all, err := failureTable.all(ctx, s.readers, tail, where.args...)
+	if f.Newest > 0 {
+		slices.Reverse(all)
+	}
 	return all, wrap("list", "failures", err)
 }
 

@@ -63,6 +63,8 @@ func (s *Store) Generations(ctx context.Context, campaign string) ([]model.Gener
 // LastGeneration reads the campaign's newest generation, which may be pending,
 // or ErrNotFound.
 func (s *Store) LastGeneration(ctx context.Context, campaign string) (model.Generation, error) {
-	g, err := generationTable.one(ctx, s.readers, "WHERE campaign = $1 ORDER BY n DESC LIMIT 1", campaign)
+	g, err := generationTable.one(ctx, s.readers, lastGeneration, campaign)
 	return g, wrap("read the last generation of", campaign, err)
 }
+
+const lastGeneration = "WHERE campaign = $1 ORDER BY n DESC LIMIT 1"

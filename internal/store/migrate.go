@@ -91,7 +91,7 @@ func (s *Store) checkReadable(current, target int64) error {
 func (s *Store) migrateUp(ctx context.Context) (err error) {
 	opts := []goose.ProviderOption{goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true)}
 	if s.cfg.Driver == Postgres {
-		locker, err := lock.NewPostgresSessionLocker()
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // look every second, for five minutes
 		if err != nil {
 			return err
 		}

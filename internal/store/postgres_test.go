@@ -155,4 +155,3 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	return attr, os.Chown(dir, uid, gid)
 }
-

@@ -71,6 +71,13 @@ const minPrefix = 4
 
 var commitPrefix = regexp.MustCompile(`^[0-9a-f]+$`)
 
+// byCommit finds commits from $1 to $2, which is $1 and a "g": that comes after
+// every digit, in every collation. One SELECT for each column, because an OR
+// over two columns makes poor use of two indexes.
+const byCommit = `WHERE change_id IN (
+	SELECT change_id FROM receipts WHERE commit_hash >= $1 AND commit_hash < $2
+	UNION SELECT change_id FROM receipts WHERE revert_commit >= $1 AND revert_commit < $2) LIMIT 5`
+
 // ReceiptByCommit reads the receipt whose landed or revert commit begins with
 // prefix: at least four hexadecimal digits. None is ErrNotFound, more than one
 // ErrConflict with the commits in the hint.
@@ -81,12 +88,7 @@ func (s *Store) ReceiptByCommit(ctx context.Context, prefix string) (model.Recei
 		return model.Receipt{}, &Error{Op: op, Object: prefix, Err: ErrInvalid,
 			Hint: fmt.Sprintf("give at least %d hexadecimal digits of it", minPrefix)}
 	}
-	// "g" comes after every digit, in every collation. One SELECT for each
-	// column, because an OR over two columns makes poor use of two indexes.
-	const either = `WHERE change_id IN (
-		SELECT change_id FROM receipts WHERE commit_hash >= $1 AND commit_hash < $2
-		UNION SELECT change_id FROM receipts WHERE revert_commit >= $1 AND revert_commit < $2) LIMIT 5`
-	found, err := receiptTable.all(ctx, s.readers, either, p, p+"g")
+	found, err := receiptTable.all(ctx, s.readers, byCommit, p, p+"g")
 	switch {
 	case err != nil:
 		return model.Receipt{}, wrap(op, prefix, err)
@@ -121,7 +123,7 @@ func (s *Store) Receipts(ctx context.Context, campaign string) ([]model.Receipt,
 
 // LastReceipt reads the campaign's newest receipt, or ErrNotFound.
 func (s *Store) LastReceipt(ctx context.Context, campaign string) (model.Receipt, error) {
-	r, err := receiptTable.one(ctx, s.readers, "WHERE campaign = $1 ORDER BY seq DESC LIMIT 1", campaign)
+	r, err := receiptTable.one(ctx, s.readers, lastReceipt, campaign)
 	return r.Receipt, wrap("read the last receipt of", campaign, err)
 }
 
@@ -129,6 +131,11 @@ func (s *Store) LastReceipt(ctx context.Context, campaign string) (model.Receipt
 // however many there are.
 func (s *Store) CountConfirmations(ctx context.Context, campaign string) (int, error) {
 	var n int
-	err := s.readers.QueryRowContext(ctx, `SELECT COALESCE(MAX(seq), 0) FROM receipts WHERE campaign = $1`, campaign).Scan(&n)
+	err := s.readers.QueryRowContext(ctx, countReceipts, campaign).Scan(&n)
 	return n, wrap("count receipts of", campaign, err)
 }
+
+const (
+	lastReceipt   = "WHERE campaign = $1 ORDER BY seq DESC LIMIT 1"
+	countReceipts = `SELECT COALESCE(MAX(seq), 0) FROM receipts WHERE campaign = $1`
+)

@@ -70,33 +70,55 @@ var runResultTable = table[resultRow[int64]]{name: "run_results", keys: 2, colum
 // is ignored and reported by added = false, unless it is of another tree, which
 // is ErrConflict.
 func (s *Store) SaveRun(ctx context.Context, f Fence, key RunKey, tree string, run model.Run) (added bool, err error) {
-	const op = "save run"
-	const byKey = "WHERE campaign = $1 AND scope = $2 AND side = $3 AND round = $4"
-	err = s.write(ctx, op, key.String(), f, func(tx *sql.Tx) error {
-		id, err := next(ctx, tx, "runs")
-		if err != nil {
-			return err
+	err = s.write(ctx, opSaveRun, key.String(), f, func(tx *sql.Tx) error {
+		if added, err = saveRun(ctx, tx, StoredRun{key, tree, run}); err == nil && !added {
+			err = errUnchanged
 		}
-		row := runRow{id, StoredRun{key, tree, run}}
-		n, err := runTable.insert(ctx, tx, "ON CONFLICT (campaign, scope, side, round) DO NOTHING", row)
-		if err != nil {
-			return err
-		}
-		if n == 1 {
-			added = true
-			_, err = runResultTable.insert(ctx, tx, "", resultRows(id, run.Results)...)
-			return err
-		}
-		old, err := runTable.one(ctx, tx, byKey, key.Campaign, key.Scope, key.Side, key.Round)
-		if err != nil {
-			return err
-		}
-		if old.Tree != tree {
-			return &Error{Op: op, Object: key.String(), Err: ErrConflict, Hint: fmt.Sprintf("it holds a measurement of tree %s, not of %s", old.Tree, tree)}
-		}
-		return errUnchanged
+		return err
 	})
 	return added && err == nil, err
+}
+
+// SaveRuns stores measurements that belong together, all or none of them; each
+// as SaveRun does.
+func (s *Store) SaveRuns(ctx context.Context, f Fence, runs ...StoredRun) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	return s.write(ctx, opSaveRun, runs[0].RunKey.String(), f, func(tx *sql.Tx) error {
+		for _, r := range runs {
+			if _, err := saveRun(ctx, tx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const opSaveRun = "save run"
+
+func saveRun(ctx context.Context, tx *sql.Tx, r StoredRun) (added bool, err error) {
+	const byKey = "WHERE campaign = $1 AND scope = $2 AND side = $3 AND round = $4"
+	id, err := next(ctx, tx, "runs")
+	if err != nil {
+		return false, err
+	}
+	n, err := runTable.insert(ctx, tx, "ON CONFLICT (campaign, scope, side, round) DO NOTHING", runRow{id, r})
+	if err != nil {
+		return false, err
+	}
+	if n == 1 {
+		_, err = runResultTable.insert(ctx, tx, "", resultRows(id, r.Results)...)
+		return err == nil, err
+	}
+	old, err := runTable.one(ctx, tx, byKey, r.Campaign, r.Scope, r.Side, r.Round)
+	if err != nil {
+		return false, err
+	}
+	if old.Tree != r.Tree {
+		return false, &Error{Op: opSaveRun, Object: r.RunKey.String(), Err: ErrConflict, Hint: fmt.Sprintf("it holds a measurement of tree %s, not of %s", old.Tree, r.Tree)}
+	}
+	return false, nil
 }
 
 // Runs reads the measurements of a scope, by round and then side, with their results.
@@ -105,15 +127,19 @@ func (s *Store) Runs(ctx context.Context, campaign, scope string) ([]StoredRun, 
 	return out, wrap("read runs of", campaign+"/"+scope, err)
 }
 
+const (
+	inScope = "campaign = $1 AND scope = $2"
+	ofScope = "WHERE run IN (SELECT id FROM runs WHERE " + inScope + ") ORDER BY run, ord"
+)
+
 func (s *Store) runs(ctx context.Context, campaign, scope string) ([]StoredRun, error) {
-	const which = "WHERE campaign = $1 AND scope = $2"
-	rows, err := runTable.all(ctx, s.readers, which+" ORDER BY round, side", campaign, scope)
+	rows, err := runTable.all(ctx, s.readers, "WHERE "+inScope+" ORDER BY round, side", campaign, scope)
 	if err != nil {
 		return nil, err
 	}
 	// A run and its results are one commit and never change, so two reads fit
 	// together; results of a run that came in between are left out.
-	results, err := runResultTable.all(ctx, s.readers, "WHERE run IN (SELECT id FROM runs "+which+") ORDER BY run, ord", campaign, scope)
+	results, err := runResultTable.all(ctx, s.readers, ofScope, campaign, scope)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,10 @@ CREATE TABLE campaigns (
     image       TEXT NOT NULL,
     baseline    TEXT,
     score       TEXT,
+    rates       TEXT NOT NULL,
+    settled     TEXT NOT NULL,
+    pushed      TEXT NOT NULL,
+    brief       TEXT NOT NULL,
     phase       TEXT NOT NULL,
     stopped     TEXT NOT NULL,
     detail      TEXT NOT NULL,
@@ -103,7 +107,7 @@ CREATE TABLE attempts (
     PRIMARY KEY (campaign, generation, patch_key),
     FOREIGN KEY (campaign, generation) REFERENCES proposals (campaign, generation)
 );
-CREATE INDEX attempts_tried ON attempts (campaign, parent_tree, patch_key, status);
+CREATE INDEX attempts_tried ON attempts (campaign, parent_tree, status, generation, patch_key);
 CREATE INDEX attempts_queue ON attempts (campaign, status, generation, score);
 CREATE INDEX attempts_key ON attempts (campaign, patch_key, status, generation);
 
@@ -123,8 +127,8 @@ CREATE TABLE changes (
     created       BIGINT NOT NULL,
     updated       BIGINT NOT NULL
 );
-CREATE INDEX changes_campaign ON changes (campaign, generation);
-CREATE INDEX changes_state ON changes (state, created);
+CREATE INDEX changes_campaign ON changes (campaign, state);
+CREATE INDEX changes_state ON changes (state);
 
 CREATE TABLE change_events (
     change_id  TEXT NOT NULL REFERENCES changes (id),
