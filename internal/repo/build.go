@@ -97,24 +97,23 @@ func temporary(parent, prefix string) (dir string, release func(), err error) {
 			removeStale(filepath.Join(parent, e.Name()))
 		}
 	}
-	dir, err = os.MkdirTemp(parent, prefix)
-	if err != nil {
-		return "", nil, err
+	for range 10 { // another process may take a folder not locked yet for a stale one
+		dir, err = os.MkdirTemp(parent, prefix)
+		if err != nil {
+			return "", nil, err
+		}
+		lock, err := lockDir(dir)
+		if err != nil {
+			continue
+		}
+		// MkdirTemp makes a private folder; a repository has the usual permissions.
+		if err := os.Chmod(dir, 0o755); err != nil {
+			_ = lock.Close()
+			continue
+		}
+		return dir, func() { _ = os.RemoveAll(dir); _ = lock.Close() }, nil
 	}
-	lock, err := lockDir(dir)
-	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	// MkdirTemp makes a private folder; a repository has the usual permissions.
-	release = func() {
-		_ = os.RemoveAll(dir)
-		_ = lock.Close()
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		release()
-		return "", nil, err
-	}
-	return dir, release, nil
+	return "", nil, fmt.Errorf("%w: temporary folders in %s", ErrLocked, parent)
 }
 
 // lockDir takes the lock on a folder without waiting; closing gives it back, as does the end of the process.

@@ -141,7 +141,7 @@ func readTreeOrNone(s *filesystem.Storage, h plumbing.Hash, path string) (map[st
 	return byName, err
 }
 
-// entryAt finds what a tree has at a path; a zero entry when nothing.
+// entryAt finds the file that a tree has at a path; a zero entry when there is none.
 func entryAt(s *filesystem.Storage, tree plumbing.Hash, path string) (object.TreeEntry, error) {
 	at := object.TreeEntry{Mode: filemode.Dir, Hash: tree}
 	for _, part := range strings.Split(path, "/") {
@@ -157,6 +157,9 @@ func entryAt(s *filesystem.Storage, tree plumbing.Hash, path string) (object.Tre
 			return object.TreeEntry{}, nil
 		}
 		at = found
+	}
+	if at.Mode == filemode.Dir {
+		return object.TreeEntry{}, nil
 	}
 	return at, nil
 }
