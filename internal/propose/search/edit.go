@@ -77,10 +77,20 @@ func (s *source) importChange(p string) (change, bool) {
 			at := s.importSlot(g, quoted)
 			return change{at, at, "\n\t" + quoted}, true
 		}
-		at := s.tok.Offset(g.End())
-		return change{at, at, "\nimport " + quoted}, true
+		return s.groupImports(g, quoted), true
 	}
 	return change{}, false
+}
+
+// groupImports makes a group of a single import and another one.
+func (s *source) groupImports(g *ast.GenDecl, quoted string) change {
+	spec := g.Specs[0].(*ast.ImportSpec)
+	start, end := s.tok.Offset(g.Pos()), s.tok.Offset(g.End())
+	first, second := quoted, string(s.data[s.tok.Offset(spec.Pos()):end])
+	if spec.Path.Value < quoted {
+		first, second = second, first
+	}
+	return change{start, end, "import (\n\t" + first + "\n\t" + second + "\n)"}
 }
 
 // importSlot is where in a group an import belongs by the alphabet.
@@ -93,17 +103,6 @@ func (s *source) importSlot(g *ast.GenDecl, quoted string) int {
 		at = s.tok.Offset(spec.End())
 	}
 	return at
-}
-
-// dropImport removes an import from Go source; false when it stands in no line of its own.
-func dropImport(data []byte, quoted string) ([]byte, bool) {
-	lines := strings.SplitAfter(string(data), "\n")
-	for i, l := range lines {
-		if t := strings.TrimSpace(l); t == quoted || t == "import "+quoted {
-			return []byte(strings.Join(append(lines[:i:i], lines[i+1:]...), "")), true
-		}
-	}
-	return nil, false
 }
 
 // Positions and text of nodes.

@@ -142,7 +142,7 @@ func (l *loader) parse(dir string) *unit {
 	if len(u.files) == 0 {
 		return nil
 	}
-	u.imp = importer{l, u}
+	u.imp = treeImporter{l, u}
 	return u
 }
 
@@ -213,14 +213,14 @@ func (l *loader) dirOf(importPath string) (string, bool) {
 	return best, found
 }
 
-// importer resolves imports: of the tree, then of the standard library, and
+// treeImporter resolves imports: of the tree, then of the standard library, and
 // otherwise by an empty package of that name.
-type importer struct {
+type treeImporter struct {
 	l *loader
 	u *unit
 }
 
-func (i importer) Import(p string) (*types.Package, error) {
+func (i treeImporter) Import(p string) (*types.Package, error) {
 	if p == "unsafe" {
 		return types.Unsafe, nil
 	}

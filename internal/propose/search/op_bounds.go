@@ -80,7 +80,7 @@ func (r *region) limitWeight(e ast.Expr) float64 {
 	case *ast.ReturnStmt:
 		return 0.9
 	case *ast.AssignStmt, *ast.ValueSpec, *ast.KeyValueExpr:
-		return 0.5
+		return 0.7
 	case *ast.CallExpr:
 		return 0.5
 	case *ast.RangeStmt:
@@ -114,12 +114,7 @@ func sliceBounds(r *region, n ast.Node, emit emitter) {
 			becomes(r, x, base+"["+lo+":]", 0.6, emit)
 			becomes(r, x, base+"["+hi+":]", 1, emit)
 		}
-		if x.Low == nil {
-			becomes(r, x, base+"[1:"+hi+"]", 0.8, emit)
-		}
-		if x.High == nil {
-			becomes(r, x, base+"["+lo+":len("+base+")-1]", 0.6, emit)
-		}
+		fromBack(r, x, base, lo, hi, emit)
 		if x.Low != nil && x.High != nil {
 			becomes(r, x, base+"["+lo+":"+lo+"+"+operand(r, x.High)+"]", 0.7, emit)
 		}
@@ -142,6 +137,20 @@ func sliceBounds(r *region, n ast.Node, emit emitter) {
 			return
 		}
 		becomes(r, x.Index, "len("+base+")-1-"+operand(r, x.Index), 0.4, emit)
+	}
+}
+
+// fromBack counts a bound from the other end, and cuts one element off where there is no bound.
+func fromBack(r *region, x *ast.SliceExpr, base, lo, hi string, emit emitter) {
+	if x.Low == nil {
+		becomes(r, x, base+"[1:"+hi+"]", 0.8, emit)
+	} else if !r.constant(x.Low) {
+		becomes(r, x.Low, "len("+base+")-"+operand(r, x.Low), 0.8, emit)
+	}
+	if x.High == nil {
+		becomes(r, x, base+"["+lo+":len("+base+")-1]", 0.6, emit)
+	} else {
+		becomes(r, x.High, "len("+base+")-"+operand(r, x.High), 0.7, emit)
 	}
 }
 

@@ -172,7 +172,9 @@ func stringConstants(r *region, n ast.Node, emit emitter) {
 		add(strings.ToUpper(s), 0.4)
 		add(strings.TrimSuffix(s, "\n"), 0.5)
 		add(s+"\n", 0.3)
-		add(swapVerbs(s), 0.6)
+		for _, v := range swapVerbs(s) {
+			add(v, 0.6)
+		}
 		add(strings.Trim(s, ".,:;!?"), 0.4)
 	} else {
 		add(" ", 0.6)
@@ -186,14 +188,21 @@ func stringConstants(r *region, n ast.Node, emit emitter) {
 	emitLiteral(r, lit, append(options, r.literals.others(r, lit)...), emit)
 }
 
-// swapVerbs exchanges formatting verbs that are easily confused.
-func swapVerbs(s string) string {
-	for _, p := range [][2]string{{"%v", "%q"}, {"%s", "%q"}, {"%d", "%v"}, {"%q", "%s"}} {
+// swapVerbs exchanges formatting verbs that are easily confused; the last one of
+// an error's format becomes the one that wraps.
+func swapVerbs(s string) []string {
+	var out []string
+	for _, p := range [][2]string{{"%v", "%q"}, {"%s", "%q"}, {"%d", "%v"}, {"%q", "%s"}, {"%v", "%s"}} {
 		if strings.Contains(s, p[0]) {
-			return strings.ReplaceAll(s, p[0], p[1])
+			out = append(out, strings.ReplaceAll(s, p[0], p[1]))
 		}
 	}
-	return s
+	for _, v := range []string{"%v", "%s"} {
+		if i := strings.LastIndex(s, v); i >= 0 {
+			out = append(out, s[:i]+"%w"+s[i+2:])
+		}
+	}
+	return out
 }
 
 // pool is the literals that occur in a package and in the failing tests.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 )
 
@@ -27,16 +28,61 @@ func entryGuards(r *region, n ast.Node, emit emitter) {
 		if p.Name() == "" || p.Name() == "_" {
 			continue
 		}
+		need := r.guardNeed(p)
 		for i, c := range emptiness(p) {
+			if r.asks(c.text) {
+				continue
+			}
 			for j, exit := range exits {
 				emit(mutation{
-					site: b.List[0], weight: c.weight / (1 + 0.4*float64(i)) / (1 + 0.7*float64(j)),
+					site: b.List[0], weight: need * c.weight / (1 + 0.4*float64(i)) / (1 + 0.7*float64(j)),
 					what:    "a guard is missing: `if " + c.text + " { " + exit + " }`",
 					changes: []change{r.before(b.List[0], "if "+c.text+" {\n\t"+exit+"\n}")},
 				})
 			}
 		}
 	}
+}
+
+// asks says that the region has the condition already.
+func (r *region) asks(cond string) bool {
+	for _, a := range atoms(r) {
+		if r.text(a) == cond {
+			return true
+		}
+	}
+	return false
+}
+
+// guardNeed weighs how likely a parameter needs a guard: fully when it is
+// indexed, divided by, dereferenced or a number; hardly when it is only ranged over.
+func (r *region) guardNeed(p *types.Var) float64 {
+	if isNumber(p.Type()) {
+		return 0.8
+	}
+	need := 0.4
+	ast.Inspect(r.fn.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || r.u.info.Uses[id] != p {
+			return true
+		}
+		switch x := r.parents[id].(type) {
+		case *ast.IndexExpr:
+			if x.X == id {
+				need = 1
+			}
+		case *ast.SliceExpr, *ast.SelectorExpr, *ast.StarExpr:
+			need = 1
+		case *ast.CallExpr: // len(p) as a divisor
+			for up := r.parents[x]; up != nil; up = r.parents[up] {
+				if b, ok := up.(*ast.BinaryExpr); ok && (b.Op == token.QUO || b.Op == token.REM) {
+					need = 1
+				}
+			}
+		}
+		return true
+	})
+	return need
 }
 
 // emptiness is the conditions under which a value is worth a guard.
@@ -137,10 +183,21 @@ func (r *region) errorVars() []string {
 	return out
 }
 
-// loopGuards skips or ends a loop at empty values.
+// loopGuards skips or ends a loop at empty values, and leaves after a step that
+// took a number below zero.
 func loopGuards(r *region, n ast.Node, emit emitter) {
-	l, ok := n.(*ast.RangeStmt)
-	if !ok || len(l.Body.List) == 0 {
+	switch l := n.(type) {
+	case *ast.RangeStmt:
+		r.elementGuards(l, emit)
+	case *ast.IncDecStmt, *ast.AssignStmt:
+		if v := stepsDown(r, n); v != "" {
+			r.stepGuards(n.(ast.Stmt), v, emit)
+		}
+	}
+}
+
+func (r *region) elementGuards(l *ast.RangeStmt, emit emitter) {
+	if len(l.Body.List) == 0 {
 		return
 	}
 	for _, e := range []ast.Expr{l.Value, l.Key} {
@@ -155,12 +212,45 @@ func loopGuards(r *region, n ast.Node, emit emitter) {
 		for i, c := range emptiness(v) {
 			for j, exit := range []string{"continue", "break"} {
 				emit(mutation{
-					site: l.Body.List[0], weight: c.weight / float64(1+i) / float64(1+2*j),
+					site: l.Body.List[0], weight: 0.7 * c.weight / float64(1+i) / float64(1+2*j),
 					what:    "a guard is missing in the loop: `if " + c.text + " { " + exit + " }`",
 					changes: []change{r.before(l.Body.List[0], "if "+c.text+" {\n\t"+exit+"\n}")},
 				})
 			}
 		}
+	}
+}
+
+// stepsDown is the variable that a statement lowers, if it does.
+func stepsDown(r *region, n ast.Node) string {
+	switch s := n.(type) {
+	case *ast.IncDecStmt:
+		if s.Tok == token.DEC {
+			return r.text(s.X)
+		}
+	case *ast.AssignStmt:
+		if s.Tok == token.SUB_ASSIGN {
+			return r.text(s.Lhs[0])
+		}
+	}
+	return ""
+}
+
+func (r *region) stepGuards(s ast.Stmt, v string, emit emitter) {
+	if !r.listed(s) || r.fn == nil || r.fnSig == nil {
+		return
+	}
+	exits := r.exitValues(r.fnSig)
+	if _, ok := r.inLoop(s); ok {
+		exits = append(exits, "continue")
+	}
+	exits = append(exits, v+" = 0")
+	for j, exit := range exits {
+		emit(mutation{
+			site: s, weight: 1 / (1 + 0.6*float64(j)),
+			what:    "a guard is missing after " + quote(r.text(s)) + ": `if " + v + " < 0 { " + exit + " }`",
+			changes: []change{r.after(s, "if "+v+" < 0 {\n\t"+exit+"\n}")},
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 // twinsOf inserts a copy of a statement into the other blocks of the function.
@@ -281,4 +282,71 @@ func missingElse(r *region, n ast.Node, emit emitter) {
 		site: next, weight: 0.8, what: quote(r.text(next)) + " should be in an else branch",
 		changes: []change{gap, {end, end, "\n" + r.indent(r.offset(s.Pos())) + "}"}},
 	})
+}
+
+// records adds an entry to a map that the region reads and never writes, with
+// the key by which it is read: the missing mark of what was seen.
+func records(r *region, n ast.Node, emit emitter) {
+	x, ok := n.(*ast.IndexExpr)
+	if !ok || r.assigned(x) {
+		return
+	}
+	m, ok := under(r.typeOf(x.X)).(*types.Map)
+	if !ok || r.written(r.text(x.X)) {
+		return
+	}
+	value, ok := r.zero(m.Elem())
+	switch {
+	case isBool(m.Elem()):
+		value = "true"
+	case !ok:
+		return
+	}
+	entry := r.text(x.X) + "[" + r.text(x.Index) + "]"
+	texts := []string{entry + " = " + value}
+	if isNumber(m.Elem()) {
+		texts = []string{entry + "++", entry + "--"}
+	}
+	for i, text := range texts {
+		for _, at := range r.slots(x) {
+			at.weight /= float64(1 + i)
+			at.what = quote(text) + " is missing"
+			at.changes[0].text = strings.ReplaceAll(at.changes[0].text, slotMark, text)
+			emit(at)
+		}
+	}
+}
+
+// slotMark stands for a statement that is to be filled in.
+const slotMark = "\x00"
+
+// slots are the places where something may be noted that was looked up at x:
+// in the branch that the look-up decides, and after the statement with it.
+func (r *region) slots(x ast.Node) []mutation {
+	var out []mutation
+	s := r.statement(x)
+	if s == nil {
+		return nil
+	}
+	if b := body(s); b != nil && len(b.List) > 0 {
+		out = append(out, mutation{site: s, weight: 1, changes: []change{r.opening(b, slotMark)}})
+	}
+	return append(out, mutation{site: s, weight: 0.9, changes: []change{r.after(s, slotMark)}})
+}
+
+// written says that the region assigns to entries of the map or passes it on.
+func (r *region) written(m string) bool {
+	found := false
+	ast.Inspect(r.node, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.IndexExpr:
+			found = found || r.text(x.X) == m && r.assigned(x)
+		case *ast.CallExpr:
+			for _, a := range x.Args {
+				found = found || r.text(a) == m && r.text(x.Fun) != "len"
+			}
+		}
+		return !found
+	})
+	return found
 }

@@ -129,7 +129,11 @@ func fields(r *region, n ast.Node, emit emitter) {
 		return
 	}
 	s := r.u.info.Selections[sel]
-	if s == nil || s.Kind() != types.FieldVal {
+	if s == nil {
+		r.declared(sel, emit)
+		return
+	}
+	if s.Kind() != types.FieldVal {
 		return
 	}
 	st, ok := under(s.Recv()).(*types.Struct)
@@ -157,6 +161,35 @@ func fields(r *region, n ast.Node, emit emitter) {
 		}
 		becomes(r, sel, o.Name(), w, emit)
 		i++
+	}
+}
+
+// declared replaces a constant or variable of another package, such as a unit of
+// time, by another of its type, the most alike in name first.
+func (r *region) declared(sel *ast.SelectorExpr, emit emitter) {
+	o := r.u.info.Uses[sel.Sel]
+	switch o.(type) {
+	case *types.Const, *types.Var:
+	default:
+		return
+	}
+	if o.Pkg() == nil || o.Parent() != o.Pkg().Scope() {
+		return
+	}
+	var out []candidate
+	for _, name := range o.Pkg().Scope().Names() {
+		other := o.Pkg().Scope().Lookup(name)
+		if _, isType := other.(*types.TypeName); isType || other == o || !other.Exported() || !same(other.Type(), o.Type()) {
+			continue
+		}
+		out = append(out, candidate{name, 0.3 + 0.7*r.lex.kinship(sel.Sel.Name, name)})
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].weight > out[j].weight })
+	for i, c := range out {
+		if i == 6 {
+			return
+		}
+		becomes(r, sel.Sel, c.text, c.weight/(1+0.2*float64(i)), emit)
 	}
 }
 

@@ -65,6 +65,7 @@ func families() []family {
 		{"repeated statement", 0.3, repeated},
 		{"missing reset", 0.25, resets},
 		{"missing update", 0.3, updates},
+		{"missing record", 0.4, records},
 		{"early exit", 0.35, exits},
 		{"exit kind", 0.4, exitKind},
 		{"entry guard", 0.4, entryGuards},
@@ -75,6 +76,7 @@ func families() []family {
 		{"range variable", 0.25, ranges},
 		{"lock", 0.3, locks},
 		{"missing else", 0.2, missingElse},
+		{"idiom", 0.35, idioms},
 	}
 }
 

@@ -8,6 +8,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -199,7 +200,7 @@ func (q *query) try(m ranked) {
 	if !ok {
 		return
 	}
-	if len(checked) != len(data) { // an import was dropped
+	if !bytes.Equal(checked, data) { // left-overs were tidied up
 		edits = []model.Edit{{Path: src.path, Data: checked}}
 		if key = q.cfg.Key(edits, q.tree); q.seen[key] || q.skip(key) {
 			return

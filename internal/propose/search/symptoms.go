@@ -54,7 +54,7 @@ func readSymptoms(message string) map[string]float64 {
 	case strings.Contains(message, "index out of range"), strings.Contains(message, "slice bounds out of range"):
 		raise(2, "off by one", "relational operator", "integer constant", "slice bound", "entry guard", "added operand", "operand order")
 	case strings.Contains(message, "nil pointer dereference"), strings.Contains(message, "nil map"):
-		raise(2.5, "entry guard", "negated condition", "composite value", "unchecked error", "added operand", "operand order")
+		raise(2.5, "entry guard", "negated condition", "composite value", "unchecked error", "added operand", "operand order", "idiom")
 	case strings.Contains(message, "integer divide by zero"):
 		raise(2.5, "entry guard", "relational operator", "added operand")
 	case strings.Contains(message, "test timed out"), strings.Contains(message, "all goroutines are asleep"):
