@@ -1,0 +1,3 @@
+module ratchet
+
+go 1.26
