@@ -27,6 +27,7 @@ func Campaign(ctx workflow.Context, in protocol.CampaignInput) (protocol.Campaig
 // campaign is the state of one run of the workflow.
 type campaign struct {
 	name  string
+	in    protocol.CampaignInput
 	carry protocol.Carry
 	view  protocol.OpenCampaignResult
 	log   log.Logger
@@ -41,6 +42,7 @@ type campaign struct {
 func newCampaign(ctx workflow.Context, in protocol.CampaignInput) *campaign {
 	c := &campaign{
 		name:    in.Name,
+		in:      in,
 		log:     workflow.GetLogger(ctx),
 		settled: map[string]model.ChangeState{},
 		phase:   "opening",
@@ -48,10 +50,6 @@ func newCampaign(ctx workflow.Context, in protocol.CampaignInput) *campaign {
 	if in.Carry != nil {
 		c.carry = *in.Carry
 	}
-	if c.carry.Started.IsZero() {
-		c.carry.Started = workflow.Now(ctx)
-	}
-	c.carry.Runs++
 	return c
 }
 
@@ -95,7 +93,7 @@ func (c *campaign) begin(ctx workflow.Context) error {
 	c.tell(ctx, "measuring the baseline")
 	var base protocol.MeasureBaselineResult
 	err = workflow.ExecuteActivity(sandboxed(ctx, "baseline, before anything is changed"),
-		protocol.MeasureBaseline, protocol.MeasureBaselineInput{Campaign: c.name}).Get(ctx, &base)
+		protocol.MeasureBaseline, protocol.MeasureBaselineInput{Campaign: c.name, Busy: union(prepared.Spans)}).Get(ctx, &base)
 	if err != nil {
 		return err
 	}
@@ -142,6 +140,8 @@ func (c *campaign) stop(ctx workflow.Context) (model.StopReason, string) {
 		return model.StopScore, "every problem passes: there is nothing to improve, and nothing was changed"
 	case v.Score >= v.StopScore:
 		return model.StopScore, fmt.Sprintf("the score %.4f has reached the goal %.4f", v.Score, v.StopScore)
+	case c.in.Turns > 0 && c.carry.Turns >= c.in.Turns:
+		return model.StopGenerations, fmt.Sprintf("%d generations were asked for and are done", c.in.Turns)
 	case v.Next > v.Generations:
 		return model.StopGenerations, fmt.Sprintf("%d generations are done", v.Generations)
 	case v.Stale >= v.StopStale:
@@ -166,9 +166,9 @@ func (c *campaign) continueAsNew(ctx workflow.Context) error {
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	carry := c.carry
-	return workflow.NewContinueAsNewError(ctx, protocol.CampaignWorkflow,
-		protocol.CampaignInput{Name: c.name, Carry: &carry})
+	next := c.in
+	next.Carry = &c.carry
+	return workflow.NewContinueAsNewError(ctx, protocol.CampaignWorkflow, next)
 }
 
 // finish writes the report and ends the campaign.
@@ -177,7 +177,7 @@ func (c *campaign) finish(ctx workflow.Context, why model.StopReason, detail str
 	defer done()
 	err := workflow.ExecuteActivity(short(ctx, "report: "+string(why)), protocol.FinishCampaign,
 		protocol.FinishCampaignInput{Campaign: c.name, Stopped: why, Detail: detail,
-			Now: workflow.Now(ctx), Push: c.view.Push}).Get(ctx, nil)
+			Now: workflow.Now(ctx), Push: c.in.Push}).Get(ctx, nil)
 	if err != nil {
 		return protocol.CampaignResult{}, err
 	}

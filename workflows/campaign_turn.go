@@ -43,6 +43,7 @@ func (c *campaign) count(note protocol.GenerationNote, score float64) {
 	v.Next, v.Waiting = note.N+1, nil
 	v.Recent = recent(v.Recent, note)
 	v.Stale++
+	c.carry.Turns++
 	switch note.Outcome {
 	case model.OutcomeKept:
 		v.Kept++

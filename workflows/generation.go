@@ -28,43 +28,64 @@ type generation struct {
 }
 
 func (g *generation) run(ctx workflow.Context) (protocol.GenerationResult, error) {
-	candidates, err := g.candidates(ctx)
+	d, err := g.diagnose(ctx)
 	if err != nil {
 		return g.out, err
 	}
-	pending := false
-	if candidates > 0 {
-		if err := g.screen(ctx); err != nil {
+	if !d.Settled && d.Change == "" {
+		d.Change, err = g.search(ctx, d.Brief)
+		if err != nil {
 			return g.out, err
 		}
-		if pending, err = g.try(ctx); err != nil {
+	}
+	pending := false
+	if !d.Settled && d.Change != "" {
+		if pending, err = g.try(ctx, d.Change); err != nil {
 			return g.out, err
 		}
 	}
 	return g.record(ctx, pending)
 }
 
-// candidates diagnoses the parent and has candidates proposed for its weakest part.
-func (g *generation) candidates(ctx workflow.Context) (int, error) {
+// diagnose localises the faults of the parent.
+func (g *generation) diagnose(ctx workflow.Context) (protocol.DiagnoseWeaknessResult, error) {
 	g.tell(ctx, "diagnosing: which problems fail, and which lines do they share?")
 	var d protocol.DiagnoseWeaknessResult
 	err := workflow.ExecuteActivity(sandboxed(ctx, "localise faults"), protocol.DiagnoseWeakness,
 		protocol.DiagnoseWeaknessInput{Campaign: g.in.Campaign, Generation: g.in.N, Coverage: g.in.Coverage}).Get(ctx, &d)
 	if err != nil {
-		return 0, err
+		return d, err
 	}
 	g.out.Coverage = d.Coverage
 	g.spend(d.Spans, d.Sandbox)
 	g.tell(ctx, d.Summary)
+	return d, nil
+}
+
+// search has candidates proposed and screened, and returns the change that the
+// best of them becomes; none when nothing passed.
+func (g *generation) search(ctx workflow.Context, brief string) (string, error) {
 	var p protocol.ProposeCandidatesResult
-	err = workflow.ExecuteActivity(short(ctx, strings.Join(g.in.Proposers, ", ")), protocol.ProposeCandidates,
-		protocol.ProposeCandidatesInput{Campaign: g.in.Campaign, Generation: g.in.N, Brief: d.Brief, Candidates: g.in.Candidates}).Get(ctx, &p)
+	err := workflow.ExecuteActivity(short(ctx, strings.Join(g.in.Proposers, ", ")), protocol.ProposeCandidates,
+		protocol.ProposeCandidatesInput{Campaign: g.in.Campaign, Generation: g.in.N, Brief: brief, Candidates: g.in.Candidates}).Get(ctx, &p)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	g.spend(p.Spans, 0)
 	g.tell(ctx, fmt.Sprintf("%d candidates proposed, %d refused by the gates", p.Candidates, p.Refused))
-	return p.Candidates, nil
+	if p.Candidates == p.Refused {
+		return "", nil
+	}
+	if err := g.screen(ctx); err != nil {
+		return "", err
+	}
+	var sel protocol.SelectCandidateResult
+	err = workflow.ExecuteActivity(short(ctx, "best candidate"), protocol.SelectCandidate,
+		protocol.SelectCandidateInput{Campaign: g.in.Campaign, Generation: g.in.N, Now: workflow.Now(ctx)}).Get(ctx, &sel)
+	if err == nil && sel.Change != "" {
+		g.tell(ctx, "best: "+sel.Hypothesis)
+	}
+	return sel.Change, err
 }
 
 // screen runs the candidates in shards, side by side.
@@ -90,30 +111,24 @@ func (g *generation) screen(ctx workflow.Context) error {
 	return nil
 }
 
-// try makes the best candidate a change and follows it until it is settled, or
-// until it waits for a person: then it lives on without this generation.
-func (g *generation) try(ctx workflow.Context) (pending bool, err error) {
-	var sel protocol.SelectCandidateResult
-	err = workflow.ExecuteActivity(short(ctx, "best candidate"), protocol.SelectCandidate,
-		protocol.SelectCandidateInput{Campaign: g.in.Campaign, Generation: g.in.N, Now: workflow.Now(ctx)}).Get(ctx, &sel)
-	if err != nil || sel.Change == "" {
-		return false, err
-	}
-	g.out.Change = sel.Change
-	g.tell(ctx, "on trial: "+sel.Hypothesis)
-	in := protocol.ChangeInput{ID: sel.Change, Campaign: g.in.Campaign, Generation: g.in.N, Approval: g.in.Approval}
+// try follows the change until it is settled, or until it waits for a person:
+// then it lives on without this generation.
+func (g *generation) try(ctx workflow.Context, id string) (pending bool, err error) {
+	g.out.Change = id
+	in := protocol.ChangeInput{ID: id, Campaign: g.in.Campaign, Generation: g.in.N, Approval: g.in.Approval}
 	child := workflow.ExecuteChildWorkflow(
-		workflow.WithChildOptions(ctx, changeOptions(in, sel.Hypothesis)), protocol.ChangeWorkflow, in)
+		workflow.WithChildOptions(ctx, changeOptions(in, fmt.Sprintf("%s, change of generation %d", in.Campaign, in.Generation))),
+		protocol.ChangeWorkflow, in)
 	var done protocol.ChangeResult
-	sel2 := workflow.NewSelector(ctx)
-	sel2.AddFuture(child, func(f workflow.Future) { err = f.Get(ctx, &done) })
-	sel2.AddReceive(workflow.GetSignalChannel(ctx, protocol.SignalChangeAwaits), func(ch workflow.ReceiveChannel, _ bool) {
+	first := workflow.NewSelector(ctx)
+	first.AddFuture(child, func(f workflow.Future) { err = f.Get(ctx, &done) })
+	first.AddReceive(workflow.GetSignalChannel(ctx, protocol.SignalChangeAwaits), func(ch workflow.ReceiveChannel, _ bool) {
 		var s protocol.ChangeAwaits
 		ch.Receive(ctx, &s)
 		pending = true
 		g.spend(s.Spans, s.Sandbox)
 	})
-	sel2.Select(ctx)
+	first.Select(ctx)
 	g.spend(done.Spans, done.Sandbox)
 	return pending, err
 }

@@ -46,6 +46,7 @@ func short(ctx workflow.Context, summary string) workflow.Context {
 		TaskQueue:              protocol.QueueMain,
 		StartToCloseTimeout:    shortTimeout,
 		ScheduleToCloseTimeout: outage,
+		WaitForCancellation:    true, // what was begun on refs and rows is completed before it is undone
 		RetryPolicy:            retryPolicy(),
 		Summary:                summary,
 	})

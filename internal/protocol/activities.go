@@ -43,7 +43,6 @@ type OpenCampaignResult struct {
 	BudgetWall  time.Duration    `json:"budget_wall"`
 	BudgetSand  time.Duration    `json:"budget_sandbox"`
 	Approval    Approval         `json:"approval"`
-	Push        bool             `json:"push"`
 	Next        int              `json:"next"` // number of the next generation
 	Stale       int              `json:"stale"`
 	Kept        int              `json:"kept"`
@@ -74,7 +73,8 @@ type PrepareTargetResult struct {
 
 // MeasureBaselineInput asks for the baseline.
 type MeasureBaselineInput struct {
-	Campaign string `json:"campaign"`
+	Campaign string        `json:"campaign"`
+	Busy     time.Duration `json:"busy"` // spent on the image before, by sandboxes
 }
 
 // MeasureBaselineResult sums up the baseline.
@@ -99,9 +99,13 @@ type DiagnoseWeaknessInput struct {
 
 // DiagnoseWeaknessResult names the brief.
 type DiagnoseWeaknessResult struct {
-	Brief    string        `json:"brief"` // artifact: JSON of diagnose.Brief
-	Parent   string        `json:"parent"`
-	Summary  string        `json:"summary"` // for people
+	Brief   string `json:"brief"` // artifact: JSON of diagnose.Brief
+	Parent  string `json:"parent"`
+	Summary string `json:"summary"` // for people
+	// Change is set when an earlier run of this generation has landed one, and
+	// Settled when that is decided: then only what is left of the turn is done.
+	Change   string        `json:"change,omitempty"`
+	Settled  bool          `json:"settled,omitempty"`
 	Coverage TreeNote      `json:"coverage"`
 	Spans    []Span        `json:"spans"`
 	Sandbox  time.Duration `json:"sandbox"`

@@ -15,17 +15,18 @@ type Span struct {
 // CampaignInput starts a campaign, or its next run after continue-as-new.
 type CampaignInput struct {
 	Name  string `json:"name"`
+	Push  bool   `json:"push,omitempty"`  // publish kept commits to the source when it ends
+	Turns int    `json:"turns,omitempty"` // end after this many generations; 0 for no such limit
 	Carry *Carry `json:"carry,omitempty"`
 }
 
 // Carry is what a campaign takes along when it continues as new. All else is
 // read again from the store, which holds the truth.
 type Carry struct {
-	Paused        bool      `json:"paused,omitempty"`
-	FailureCursor int64     `json:"failure_cursor,omitempty"`
-	Coverage      TreeNote  `json:"coverage"`
-	Started       time.Time `json:"started"`
-	Runs          int       `json:"runs"`
+	Paused        bool     `json:"paused,omitempty"`
+	FailureCursor int64    `json:"failure_cursor,omitempty"`
+	Coverage      TreeNote `json:"coverage"`
+	Turns         int      `json:"turns,omitempty"` // generations done since the campaign was started
 }
 
 // TreeNote is an artifact that was made for one tree.

@@ -1,0 +1,173 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ratchet/internal/decision"
+	"ratchet/internal/model"
+	"ratchet/internal/protocol"
+	"ratchet/internal/store"
+	"ratchet/internal/trial"
+)
+
+// ConfirmChange measures a landed change against its parent, interleaved, on
+// fresh runs in new boxes. Each round is two rows; a later attempt replays the
+// rounds that are stored and goes on after them, so that it ends with the same
+// verdict. A change that is settled already is not measured again.
+func (a *Activities) ConfirmChange(ctx context.Context, in protocol.ConfirmChangeInput) (out protocol.ConfirmChangeResult, err error) {
+	p := startPulse(ctx, stepLimit, "opening")
+	defer func() { out.Spans = p.end() }()
+	f, err := a.fence(ctx, "change/"+in.Change)
+	if err != nil {
+		return out, err
+	}
+	c, err := a.store.Change(ctx, in.Change)
+	if err != nil {
+		return out, err
+	}
+	if c.State == model.ChangeApplied {
+		c, err = a.store.MoveChange(ctx, f, c.ID, []model.ChangeState{model.ChangeApplied}, model.ChangeProbation, byRatchet,
+			"measured against its parent", c.Updated, nil)
+		if err != nil {
+			return out, err
+		}
+	}
+	t, err := a.load(ctx, c.Campaign)
+	if err != nil {
+		return out, err
+	}
+	k := &confirmation{a: a, t: t, change: c, fence: f, pulse: p}
+	verdict, err := k.run(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Keep, out.Reason, out.Rounds = verdict.Keep, verdict.Reason, verdict.Rounds
+	out.EValue, out.Level, out.Sandbox = verdict.EValue, verdict.Level, verdict.Sandbox
+	out.Verdict, err = a.putJSON(ctx, verdict)
+	return out, err
+}
+
+type confirmation struct {
+	a      *Activities
+	t      *target
+	change model.Change
+	fence  store.Fence
+	pulse  *pulse
+}
+
+func (k *confirmation) run(ctx context.Context) (trial.Verdict, error) {
+	in, err := k.input(ctx)
+	if err != nil {
+		return trial.Verdict{}, err
+	}
+	parent, err := k.open(ctx, k.change.Parent, "parent of")
+	if err != nil {
+		return trial.Verdict{}, err
+	}
+	candidate, err := k.open(ctx, k.change.Commit, "candidate of")
+	if err != nil {
+		return trial.Verdict{}, closing(ctx, parent, err)
+	}
+	verdict, err := trial.Confirm(ctx, parent, candidate, in, func(r trial.Round) error { return k.save(ctx, r) })
+	return verdict, errors.Join(err, parent.Close(ctx), candidate.Close(ctx))
+}
+
+// open builds one side, held-out problems included.
+func (k *confirmation) open(ctx context.Context, commit, purpose string) (*benches, error) {
+	img, err := k.a.image(ctx, k.t, func(s string) { k.pulse.tell(stepLimit, "%s", s) })
+	if err != nil {
+		return nil, err
+	}
+	code, err := k.t.repo.Snapshot(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	k.pulse.tell(stepLimit, "building the %s the change", purpose)
+	aim := k.a.aim(k.t, img, k.t.trusted, code, k.t.problems, fmt.Sprintf("%s %s", purpose, k.change.ID))
+	return openBenches(ctx, k.t.suites, aim, k.pulse)
+}
+
+// input fixes claims and level, and reads the rounds measured so far.
+func (k *confirmation) input(ctx context.Context) (trial.ConfirmInput, error) {
+	rates, err := k.a.weak(ctx, k.t)
+	if err != nil {
+		return trial.ConfirmInput{}, err
+	}
+	at, err := k.attempt(ctx)
+	if err != nil {
+		return trial.ConfirmInput{}, err
+	}
+	screened, err := k.a.store.Runs(ctx, k.change.Campaign, screenScope(k.change.Generation, k.change.Attempt))
+	if err != nil {
+		return trial.ConfirmInput{}, err
+	}
+	if len(screened) == 0 {
+		return trial.ConfirmInput{}, fmt.Errorf("no screen is stored for change %s: %w", k.change.ID, store.ErrNotFound)
+	}
+	j, err := k.a.store.CountConfirmations(ctx, k.change.Campaign)
+	if err != nil {
+		return trial.ConfirmInput{}, err
+	}
+	have, err := k.have(ctx)
+	gate := k.t.spec.Gate
+	return trial.ConfirmInput{
+		Problems: k.t.problems,
+		Claims:   trial.Claims(rates, screened[0].Run.Results, at.Targets),
+		Config:   decision.Config{Alpha: gate.Alpha, Rounds: gate.Rounds},
+		Level:    decision.Level(gate.Alpha, j+1),
+		Have:     have,
+	}, err
+}
+
+func (k *confirmation) attempt(ctx context.Context) (model.Attempt, error) {
+	rows, err := k.a.store.Attempts(ctx, k.change.Campaign, k.change.Generation)
+	if err != nil {
+		return model.Attempt{}, err
+	}
+	for _, r := range rows {
+		if r.Key == k.change.Attempt {
+			return r, nil
+		}
+	}
+	return model.Attempt{}, fmt.Errorf("attempt %s: %w", k.change.Attempt, store.ErrNotFound)
+}
+
+// have pairs the stored sides of each round, from round 0.
+func (k *confirmation) have(ctx context.Context) ([]trial.Round, error) {
+	stored, err := k.a.store.Runs(ctx, k.change.Campaign, "change/"+k.change.ID)
+	if err != nil {
+		return nil, err
+	}
+	var rounds []trial.Round
+	for _, s := range stored {
+		if s.Round == len(rounds) {
+			rounds = append(rounds, trial.Round{N: s.Round})
+		}
+		if s.Side == sideParent {
+			rounds[s.Round].Parent = s.Run
+		} else {
+			rounds[s.Round].Candidate = s.Run
+		}
+	}
+	return rounds, nil
+}
+
+const (
+	sideParent    = "parent"
+	sideCandidate = "candidate"
+)
+
+// save writes both sides of a round at once: a round is stored whole or not at all.
+func (k *confirmation) save(ctx context.Context, r trial.Round) error {
+	k.pulse.tell(stepLimit, "round %d of at most %d", r.N, k.t.spec.Gate.Rounds)
+	row := func(side, tree string, run model.Run) store.StoredRun {
+		return store.StoredRun{
+			RunKey: store.RunKey{Campaign: k.change.Campaign, Scope: "change/" + k.change.ID, Side: side, Round: r.N},
+			Tree:   tree, Run: run,
+		}
+	}
+	return k.a.store.SaveRuns(ctx, k.fence,
+		row(sideParent, k.change.Parent, r.Parent), row(sideCandidate, k.change.Commit, r.Candidate))
+}

@@ -1,0 +1,228 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"ratchet/internal/diagnose"
+	"ratchet/internal/model"
+	"ratchet/internal/protocol"
+	"ratchet/internal/store"
+	"ratchet/internal/trial"
+)
+
+// DiagnoseWeakness writes the brief of a generation: it runs each visible problem
+// by itself for coverage, unless that is known for this tree, and localises what
+// fails. It writes artifacts only, so it can be repeated. When an earlier run of
+// the generation has landed a change, it says so and does nothing else.
+func (a *Activities) DiagnoseWeakness(ctx context.Context, in protocol.DiagnoseWeaknessInput) (out protocol.DiagnoseWeaknessResult, err error) {
+	p := startPulse(ctx, stepLimit, "reading the parent")
+	defer func() { out.Spans = p.end() }()
+	f, err := a.fence(ctx, fmt.Sprintf("%s/gen/%d", in.Campaign, in.Generation))
+	if err != nil {
+		return out, err
+	}
+	t, err := a.load(ctx, in.Campaign)
+	if err != nil {
+		return out, err
+	}
+	out.Coverage = in.Coverage
+	if err := a.unfinished(ctx, in, &out); err != nil || out.Change != "" || out.Settled {
+		return out, err
+	}
+	if out.Parent, err = t.repo.Ref(ctx, protocol.BranchRef(in.Campaign)); err != nil {
+		return out, err
+	}
+	view, err := t.view(ctx, out.Parent)
+	if err != nil {
+		return out, err
+	}
+	cov, err := a.coverage(ctx, t, out.Parent, p, &out)
+	if err != nil {
+		return out, err
+	}
+	brief, err := a.brief(ctx, t, in.Generation, out.Parent, view, cov)
+	if err != nil {
+		return out, err
+	}
+	out.Summary = headline(brief)
+	if out.Brief, err = a.putJSON(ctx, brief); err != nil {
+		return out, err
+	}
+	_, err = a.store.UpdateCampaign(ctx, f, in.Campaign, func(c *model.Campaign) error {
+		c.Brief, c.Phase = out.Brief, fmt.Sprintf("generation %d", in.Generation)
+		return nil
+	})
+	return out, err
+}
+
+// headline is a brief in one line.
+func headline(b diagnose.Brief) string {
+	if len(b.Weakest) == 0 {
+		return "no visible problem fails"
+	}
+	s := fmt.Sprintf("%d visible problems fail, the weakest is %s", len(b.Weakest), b.Weakest[0].Problem)
+	if len(b.Suspects) > 0 {
+		s += fmt.Sprintf("; most suspicious is %s", b.Suspects[0].Place())
+	}
+	if len(b.Failures) > 0 {
+		s += fmt.Sprintf("; %d failures from production are cited, the latest of %s", len(b.Failures), b.Failures[0].Agent)
+	}
+	return s
+}
+
+// unfinished finds the change that an earlier run of this generation has landed.
+func (a *Activities) unfinished(ctx context.Context, in protocol.DiagnoseWeaknessInput, out *protocol.DiagnoseWeaknessResult) error {
+	last, err := a.store.LastReceipt(ctx, in.Campaign)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err == nil && last.Generation == in.Generation {
+		out.Change, out.Settled, out.Summary = last.Change, true, "this generation was decided before"
+		return nil
+	}
+	c, err := a.open(ctx, in.Campaign)
+	if err != nil || c == nil {
+		return err
+	}
+	if c.Generation != in.Generation {
+		return fmt.Errorf("change %s of generation %d is not settled: %w", c.ID, c.Generation, store.ErrConflict)
+	}
+	out.Change, out.Summary = c.ID, "going on with the change that was under way"
+	return nil
+}
+
+// coverage runs the visible problems one by one, or reads what an earlier
+// generation measured on the same tree.
+func (a *Activities) coverage(ctx context.Context, t *target, parent string, p *pulse, out *protocol.DiagnoseWeaknessResult) (model.Coverage, error) {
+	var all model.Coverage
+	tree, err := t.repo.TreeHash(ctx, parent)
+	if err != nil {
+		return all, err
+	}
+	if out.Coverage.Tree == tree {
+		return all, a.getJSON(ctx, out.Coverage.Ref, &all)
+	}
+	img, err := a.image(ctx, t, func(s string) { p.tell(stepLimit, "%s", s) })
+	if err != nil {
+		return all, err
+	}
+	trusted, err := t.visible()
+	if err != nil {
+		return all, err
+	}
+	code, err := t.repo.Snapshot(ctx, parent)
+	if err != nil {
+		return all, err
+	}
+	p.tell(stepLimit, "running each visible problem by itself, for coverage")
+	aim := a.aim(t, img, trusted, code, t.split(model.SplitSearch), "diagnose "+t.row.Name)
+	for _, s := range t.suites {
+		err := p.busy(func() error {
+			cov, err := s.Cover(ctx, aim, of(s.Name(), aim.Problems))
+			all = joinCoverage(all, cov)
+			return err
+		})
+		if err != nil {
+			return all, err
+		}
+	}
+	out.Sandbox = all.Sandbox
+	ref, err := a.putJSON(ctx, all)
+	out.Coverage = protocol.TreeNote{Tree: tree, Ref: ref}
+	return all, err
+}
+
+// joinCoverage puts the coverage of two suites into one, renumbering blocks.
+func joinCoverage(a, b model.Coverage) model.Coverage {
+	if a.Hits == nil {
+		return b
+	}
+	base := len(a.Blocks)
+	a.Blocks = append(a.Blocks, b.Blocks...)
+	for problem, hits := range b.Hits {
+		moved := make([]int, len(hits))
+		for i, h := range hits {
+			moved[i] = h + base
+		}
+		a.Hits[problem] = moved
+	}
+	a.Results = append(a.Results, b.Results...)
+	a.Sandbox += b.Sandbox
+	return a
+}
+
+// citedFailures is how many failures from production a brief is made from, the
+// latest ones.
+const citedFailures = 50
+
+// pastGenerations is how many generations a brief looks back on.
+const pastGenerations = 3
+
+// brief gathers what is known and has it diagnosed.
+func (a *Activities) brief(ctx context.Context, t *target, generation int, parent string, view model.Tree, cov model.Coverage) (diagnose.Brief, error) {
+	rates, err := a.rates(ctx, t.row)
+	if err != nil {
+		return diagnose.Brief{}, err
+	}
+	failures, err := a.store.Failures(ctx, store.FailureFilter{Repo: t.row.Source, Newest: citedFailures})
+	if err != nil {
+		return diagnose.Brief{}, err
+	}
+	var past []model.Attempt
+	for g := max(1, generation-pastGenerations); g < generation; g++ {
+		more, err := a.store.Attempts(ctx, t.row.Name, g)
+		if err != nil {
+			return diagnose.Brief{}, err
+		}
+		past = append(past, more...)
+	}
+	tree, err := t.repo.TreeHash(ctx, parent)
+	if err != nil {
+		return diagnose.Brief{}, err
+	}
+	return diagnose.Diagnose(diagnose.Input{
+		Campaign: t.row.Name, Repo: t.row.Source, Generation: generation, Parent: parent, ParentTree: tree,
+		Problems: t.problems, Rates: diagnoseRates(rates), Coverage: cov, Failures: failures,
+		Attempts: past, Tree: view, Harness: t.harness,
+	})
+}
+
+func diagnoseRates(rates map[string]trial.Rate) map[string]diagnose.Rate {
+	out := make(map[string]diagnose.Rate, len(rates))
+	for id, r := range rates {
+		out[id] = diagnose.Rate{Passed: r.Passed, Runs: r.Runs}
+	}
+	return out
+}
+
+// rates reads what is known of each problem on the best commit.
+func (a *Activities) rates(ctx context.Context, row model.Campaign) (map[string]trial.Rate, error) {
+	out := map[string]trial.Rate{}
+	if row.Rates == "" {
+		return out, nil
+	}
+	return out, a.getJSON(ctx, row.Rates, &out)
+}
+
+func (a *Activities) putRates(ctx context.Context, rates map[string]trial.Rate) (string, error) {
+	return a.putJSON(ctx, rates)
+}
+
+func (a *Activities) putJSON(ctx context.Context, v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return a.artifacts.Put(ctx, data)
+}
+
+func (a *Activities) getJSON(ctx context.Context, ref string, v any) error {
+	data, err := a.artifacts.Get(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}

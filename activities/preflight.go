@@ -1,0 +1,95 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ratchet/benchmarks"
+	"ratchet/internal/campaign"
+	"ratchet/internal/model"
+	"ratchet/internal/repo"
+	"ratchet/internal/trial"
+	"ratchet/sandbox"
+)
+
+// Checkout is a repository at the base commit of a campaign file, read without a
+// sandbox and without a stored campaign.
+type Checkout struct {
+	Commit   string
+	Tree     model.Tree
+	Suites   []benchmarks.Suite
+	Problems []model.Problem
+}
+
+// Preflight imports the repository into dir, which must not exist, and finds
+// what would stop a campaign at once: no repository, no such ref, an empty
+// repository, something that ratchet cannot handle, no tests. Nothing is stored.
+func Preflight(ctx context.Context, spec campaign.Spec, dir string) (Checkout, error) {
+	var c Checkout
+	var err error
+	if c.Suites, err = Suites(spec); err != nil {
+		return c, err
+	}
+	if err := repo.Import(ctx, spec.Repo, dir, repo.ImportOptions{}); err != nil {
+		return c, err
+	}
+	r, err := repo.Open(ctx, dir)
+	if err != nil {
+		return c, err
+	}
+	if c.Commit, err = r.Resolve(ctx, spec.Base); err != nil {
+		return c, err
+	}
+	if c.Tree, err = r.Snapshot(ctx, c.Commit); err != nil {
+		return c, err
+	}
+	c.Problems, err = Discover(c.Suites, c.Tree)
+	return c, err
+}
+
+// Measure runs all problems of a campaign file on its base commit, rounds times,
+// outside any campaign. dir is a folder for the import, which must not exist.
+func Measure(ctx context.Context, boxes Boxes, spec campaign.Spec, dir string, rounds int, progress func(string)) (model.Benchmark, error) {
+	started := time.Now()
+	c, err := Preflight(ctx, spec, dir)
+	if err != nil {
+		return model.Benchmark{}, err
+	}
+	img, err := PrepareImage(ctx, boxes, spec, c.Suites, c.Tree, progress)
+	if err != nil {
+		return model.Benchmark{}, err
+	}
+	progress("building")
+	b, err := openBenches(ctx, c.Suites, benchmarks.Target{
+		Boxes:   boxes,
+		Spec:    sandbox.Spec{Image: img.ID, Env: img.Env, Network: sandbox.NetworkNone, Limits: limits(spec), Purpose: "benchmark " + spec.Name},
+		Trusted: c.Tree, Code: c.Tree, Problems: c.Problems,
+	}, &pulse{})
+	if err != nil {
+		return model.Benchmark{}, err
+	}
+	out := model.Benchmark{Name: spec.Name, Repo: spec.Repo, Commit: c.Commit, Tree: c.Tree.Hash, Started: started.UTC()}
+	for _, s := range c.Suites {
+		out.Suites = append(out.Suites, s.Name())
+	}
+	err = measure(ctx, b, c.Problems, rounds, progress, &out)
+	out.Wall = time.Since(started)
+	return out, closing(ctx, b, err)
+}
+
+func measure(ctx context.Context, b *benches, problems []model.Problem, rounds int, progress func(string), out *model.Benchmark) error {
+	var runs []model.Run
+	for n := range rounds {
+		progress(fmt.Sprintf("round %d of %d", n+1, rounds))
+		run, err := b.Run(ctx, problems, false)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, run)
+		out.Runs = append(out.Runs, run.Summary())
+		out.Results = append(out.Results, run.Results...)
+	}
+	out.Score = trial.Summarise(problems, runs)
+	return nil
+}

@@ -1,0 +1,210 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ratchet/benchmarks"
+	"ratchet/internal/campaign"
+	"ratchet/internal/model"
+	"ratchet/internal/protocol"
+	"ratchet/internal/store"
+	"ratchet/internal/trial"
+)
+
+// ScreenCandidates evaluates one shard of a generation's attempts, cheapest stage
+// first. Each attempt's row is written as it is done; a later attempt of the
+// activity screens only what is left.
+func (a *Activities) ScreenCandidates(ctx context.Context, in protocol.ScreenCandidatesInput) (out protocol.ScreenCandidatesResult, err error) {
+	p := startPulse(ctx, stepLimit, "opening")
+	defer func() { out.Spans = p.end() }()
+	f, err := a.fence(ctx, fmt.Sprintf("%s/gen/%d/%d", in.Campaign, in.Generation, in.Shard))
+	if err != nil {
+		return out, err
+	}
+	t, err := a.load(ctx, in.Campaign)
+	if err != nil {
+		return out, err
+	}
+	rows, err := a.store.Attempts(ctx, in.Campaign, in.Generation)
+	if err != nil {
+		return out, err
+	}
+	s := &shard{a: a, t: t, in: in, fence: f, pulse: p, out: &out, rows: map[string]model.Attempt{}}
+	if err := s.collect(ctx, rows); err != nil || len(s.candidates) == 0 {
+		return out, err
+	}
+	return out, s.run(ctx)
+}
+
+// shard is every n-th attempt of a generation.
+type shard struct {
+	a          *Activities
+	t          *target
+	in         protocol.ScreenCandidatesInput
+	fence      store.Fence
+	pulse      *pulse
+	out        *protocol.ScreenCandidatesResult
+	rows       map[string]model.Attempt
+	candidates []model.Candidate
+	code       model.Tree
+}
+
+// collect reads the shard's candidates that are not screened yet.
+func (s *shard) collect(ctx context.Context, rows []model.Attempt) error {
+	parent, err := s.t.repo.Ref(ctx, protocol.BranchRef(s.in.Campaign))
+	if err != nil {
+		return err
+	}
+	if s.code, err = s.t.repo.Snapshot(ctx, parent); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Status != model.AttemptProposed || r.Order%s.in.Shards != s.in.Shard {
+			continue
+		}
+		if r.ParentTree != s.code.Hash {
+			return fmt.Errorf("attempt %.12s was made for tree %.12s, the branch holds %.12s: %w",
+				r.Key, r.ParentTree, s.code.Hash, store.ErrConflict)
+		}
+		edits, err := s.a.edits(ctx, s.code, r.Patch)
+		if err != nil {
+			return err
+		}
+		s.rows[r.Key] = r
+		s.candidates = append(s.candidates, model.Candidate{
+			Key: r.Key, Proposer: r.Proposer, Hypothesis: r.Hypothesis, Targets: r.Targets, Edits: edits,
+		})
+	}
+	return nil
+}
+
+// run screens the candidates in every suite that has targets of theirs.
+func (s *shard) run(ctx context.Context) error {
+	img, err := s.a.image(ctx, s.t, func(m string) { s.pulse.tell(stepLimit, "%s", m) })
+	if err != nil {
+		return err
+	}
+	trusted, err := s.t.visible()
+	if err != nil {
+		return err
+	}
+	rates, err := s.a.weak(ctx, s.t)
+	if err != nil {
+		return err
+	}
+	for _, suite := range s.t.suites {
+		mine := aimedAt(suite.Name(), s.t.problems, s.candidates)
+		if len(mine) == 0 {
+			continue
+		}
+		aim := s.a.aim(s.t, img, trusted, s.code, of(suite.Name(), s.t.split(model.SplitSearch)),
+			fmt.Sprintf("screen %s generation %d", s.in.Campaign, s.in.Generation))
+		aim.Limit = s.limit(ctx, suite.Name())
+		err := s.pulse.busy(func() error {
+			return suite.Screen(ctx, aim, benchmarks.Screening{
+				Candidates: mine, Judge: trial.Judge(rates), Shared: shared(s.t.spec),
+			}, func(r benchmarks.Screened) error { return s.emit(ctx, r) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shared says whether candidates may share a box: only ratchet's own mutations may.
+func shared(spec campaign.Spec) bool {
+	for _, p := range spec.Proposers {
+		if p.Kind != campaign.ProposerSearch {
+			return false
+		}
+	}
+	return true
+}
+
+// aimedAt returns the candidates that have a target in the suite.
+func aimedAt(suite string, problems []model.Problem, cs []model.Candidate) []model.Candidate {
+	in := map[string]bool{}
+	for _, p := range of(suite, problems) {
+		in[p.ID] = true
+	}
+	var out []model.Candidate
+	for _, c := range cs {
+		for _, t := range c.Targets {
+			if in[t] {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Bounds on the limit of one problem while screening: mutants often loop for
+// ever, so the limit follows from how long the baseline took.
+const (
+	leastLimit = 3 * time.Second
+	slack      = 10
+)
+
+// limit is the time that one problem of a suite may take in a screen: ten times
+// the longest that it took to pass at the baseline, but no more than the suite allows.
+func (s *shard) limit(ctx context.Context, suite string) time.Duration {
+	most := time.Minute
+	for _, x := range s.t.spec.Suites {
+		if x.Name == suite {
+			most = x.Timeout.Std()
+		}
+	}
+	runs, err := s.a.store.Runs(ctx, s.in.Campaign, "baseline")
+	if err != nil {
+		return most
+	}
+	longest := time.Duration(0)
+	for _, r := range runs {
+		for _, x := range r.Run.Results {
+			if x.Outcome == model.Pass {
+				longest = max(longest, x.Wall)
+			}
+		}
+	}
+	return min(most, max(leastLimit, slack*longest))
+}
+
+// emit writes what became of one candidate.
+func (s *shard) emit(ctx context.Context, r benchmarks.Screened) error {
+	row := s.rows[r.Key]
+	row.Stage, row.Score, row.Reason = r.Stage, r.Score, r.Judged.Reason
+	row.Fixed, row.Broken = r.Judged.Fixed, r.Judged.Broken
+	row.Sandbox += r.Sandbox
+	switch {
+	case r.Tampered != "":
+		row.Status, row.Reason = model.AttemptTampered, r.Tampered
+	case r.Passed:
+		row.Status = model.AttemptPassed
+		if err := s.keepResults(ctx, r); err != nil {
+			return err
+		}
+		s.out.Passed++
+	default:
+		row.Status = model.AttemptFailed
+	}
+	s.out.Screened++
+	s.out.Sandbox += r.Sandbox
+	s.pulse.tell(stepLimit, "%d of %d screened, %d passed", s.out.Screened, len(s.candidates), s.out.Passed)
+	return s.a.store.UpdateAttempt(ctx, s.fence, row)
+}
+
+// keepResults stores what the claims of a confirmation are chosen from.
+func (s *shard) keepResults(ctx context.Context, r benchmarks.Screened) error {
+	_, err := s.a.store.SaveRun(ctx, s.fence, store.RunKey{
+		Campaign: s.in.Campaign, Scope: screenScope(s.in.Generation, r.Key), Side: sideCandidate,
+	}, s.code.Hash, model.Run{Results: r.Results, Sandbox: r.Sandbox})
+	return err
+}
+
+func screenScope(generation int, key string) string {
+	return fmt.Sprintf("screen/%d/%s", generation, key)
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ratchet/internal/model"
+	"ratchet/internal/protocol"
+	"ratchet/internal/report"
+	"ratchet/internal/store"
+)
+
+func (a *app) campaignCommand() *cobra.Command {
+	return group("campaign", "List, watch, steer and report campaigns",
+		a.campaignList(), a.campaignShow(), a.campaignWatch(), a.campaignReport(), a.campaignRecover(),
+		a.campaignUpdate("pause", "Hold a campaign after the generation under way", "paused after the generation under way"),
+		a.campaignUpdate("resume", "Let a paused campaign go on", "goes on"),
+		a.campaignUpdate("stop", "End a campaign; a change under test is undone", "is being stopped"),
+	)
+}
+
+func (a *app) campaignList() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use: "list", Short: "List campaigns", Args: noCommand,
+		Example: "  ratchet campaign list",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.read(c.Context(), func(s *store.Store) error { return a.listCampaigns(c.Context(), s) })
+		},
+	})
+}
+
+// campaignLine is one campaign in a list.
+type campaignLine struct {
+	Name     string    `json:"name"`
+	Repo     string    `json:"repo"`
+	Phase    string    `json:"phase"`
+	Stopped  string    `json:"stopped"`
+	Baseline *float64  `json:"baseline"`
+	Score    *float64  `json:"score"`
+	Created  time.Time `json:"created"`
+}
+
+func lineOf(c model.Campaign) campaignLine {
+	l := campaignLine{Name: c.Name, Repo: c.Source, Phase: c.Phase, Stopped: string(c.Stopped), Created: c.Created}
+	if c.Baseline != nil && c.Current != nil {
+		l.Baseline, l.Score = &c.Baseline.Score, &c.Current.Score
+	}
+	return l
+}
+
+func (a *app) listCampaigns(ctx context.Context, s *store.Store) error {
+	rows, err := s.Campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	lines := make([]campaignLine, len(rows))
+	text := make([]string, len(rows))
+	for i, r := range rows {
+		l := lineOf(r)
+		lines[i], text[i] = l, fmt.Sprintf("%s\t%s\t%s\t%s", l.Name, gain(l), l.Phase, l.Repo)
+	}
+	if a.json {
+		return a.print(lines)
+	}
+	return a.table("name\tscore\tphase\trepository", text)
+}
+
+func gain(l campaignLine) string {
+	if l.Score == nil {
+		return "not measured"
+	}
+	return fmt.Sprintf("%.1f%% → %.1f%%", 100**l.Baseline, 100**l.Score)
+}
+
+func (a *app) campaignShow() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use: "show NAME", Short: "Show where a campaign stands", Args: exactly("NAME"),
+		Example: "  ratchet campaign show sharper-agent",
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.read(c.Context(), func(s *store.Store) error { return a.showCampaign(c.Context(), s, args[0]) })
+		},
+	})
+}
+
+// campaignView is everything about a campaign but its generations.
+type campaignView struct {
+	campaignLine
+	Bare     string       `json:"bare_repo"`
+	Branch   string       `json:"branch"`
+	Base     string       `json:"base_commit"`
+	Best     string       `json:"best_commit"`
+	Image    string       `json:"image"`
+	Detail   string       `json:"detail"`
+	Baseline *model.Score `json:"baseline_score"`
+	Current  *model.Score `json:"current_score"`
+}
+
+func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) error {
+	c, err := s.Campaign(ctx, name)
+	if err != nil {
+		return err
+	}
+	v := campaignView{
+		campaignLine: lineOf(c), Bare: c.Repo, Branch: strings.TrimPrefix(c.Branch, "refs/heads/"),
+		Base: c.Base, Best: c.Best, Image: c.Image, Detail: c.Detail, Baseline: c.Baseline, Current: c.Current,
+	}
+	if a.json {
+		return a.print(v)
+	}
+	rows := []string{
+		"phase\t" + c.Phase, "score\t" + gain(v.campaignLine), "repository\t" + c.Source,
+		"bare repository\t" + c.Repo, "branch\t" + v.Branch, "base\t" + c.Base, "best\t" + c.Best, "image\t" + c.Image,
+	}
+	if c.Current != nil {
+		rows = append(rows, "failing\t"+strings.Join(c.Current.Failing, " "), "flaky\t"+strings.Join(c.Baseline.Flaky, " "))
+	}
+	if c.Stopped != "" {
+		rows = append(rows, fmt.Sprintf("stopped\t%s: %s", c.Stopped, c.Detail))
+	}
+	return a.table("campaign\t"+c.Name, rows)
+}
+
+func (a *app) campaignReport() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use: "report NAME", Short: "Report what a campaign kept, and why", Args: exactly("NAME"),
+		Example: "  ratchet campaign report sharper-agent --json",
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.read(c.Context(), func(s *store.Store) error {
+				r, err := report.Build(c.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.print(r)
+				}
+				return a.printReport(c.Context(), s, r)
+			})
+		},
+	})
+}
+
+func (a *app) campaignWatch() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use: "watch NAME", Short: "Follow a campaign; with --json one JSON document a line", Args: exactly("NAME"),
+		Example: "  ratchet campaign watch sharper-agent --json",
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.read(c.Context(), func(s *store.Store) error { return a.watch(c.Context(), s, args[0]) })
+		},
+	})
+}
+
+// watch reads the store until the campaign has stopped; it needs no stack.
+func (a *app) watch(ctx context.Context, s *store.Store, name string) error {
+	w := &watcher{store: s, name: name, next: 1, emit: a.line}
+	if a.json {
+		w.emit = a.jsonLine
+	}
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	for {
+		if err := w.look(ctx); err != nil || w.stopped {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errInterrupted
+		case <-t.C:
+		}
+	}
+}
+
+func (a *app) campaignRecover() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use:   "recover NAME",
+		Short: "Start a campaign again from the store and its branch, when its workflow is gone",
+		Long: `recover rebuilds a campaign whose workflow is gone: the Temporal database was deleted,
+its retention has passed, or it ended with an error that has been mended. It goes on
+from the rows in the store and the refs of the campaign's repository.`,
+		Example: "  ratchet campaign recover sharper-agent",
+		Args:    exactly("NAME"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.drive(c.Context(), func(s *session) error { return a.recover(c.Context(), s, args[0]) })
+		},
+	})
+}
+
+func (a *app) recover(ctx context.Context, s *session, name string) error {
+	started, err := s.control.Recover(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s.own != nil { // nobody else would carry it on
+		if err := a.follow(ctx, s, name); err != nil {
+			return a.interrupted(s, name, err)
+		}
+		return a.outcome(ctx, s, name)
+	}
+	if a.json {
+		return a.print(map[string]any{"campaign": name, "started": started})
+	}
+	if started {
+		a.say("campaign %s goes on in process %d", name, s.info.Pid)
+	} else {
+		a.say("campaign %s runs already", name)
+	}
+	return nil
+}
+
+// campaignUpdate makes a command that sends one update to a campaign.
+func (a *app) campaignUpdate(verb, short, done string) *cobra.Command {
+	var v protocol.Verdict
+	c := &cobra.Command{
+		Use: verb + " NAME", Short: short, Args: exactly("NAME"),
+		Example: fmt.Sprintf("  ratchet campaign %s sharper-agent --why \"the machine is needed\"", verb),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.drive(c.Context(), func(s *session) error {
+				v.By = a.person(v.By)
+				send := map[string]func(context.Context, string, protocol.Verdict) error{
+					"pause": s.control.Pause, "resume": s.control.Resume, "stop": s.control.Stop,
+				}[verb]
+				if err := send(c.Context(), args[0], v); err != nil {
+					return err
+				}
+				if verb == "stop" {
+					if err := s.control.Wait(c.Context(), args[0]); err != nil {
+						return err
+					}
+				}
+				if a.json {
+					return a.print(map[string]any{"campaign": args[0], "done": verb})
+				}
+				a.say("campaign %s %s", args[0], done)
+				return nil
+			})
+		},
+	}
+	withPerson(c, &v)
+	return a.withJSON(c)
+}
+
+// withPerson adds the flags that say who decides and why.
+func withPerson(c *cobra.Command, v *protocol.Verdict) {
+	c.Flags().StringVar(&v.By, "by", "", "who asks for this (default: the user's name)")
+	c.Flags().StringVar(&v.Why, "why", "", "the reason, for the audit trail")
+}
+
+// person is the name that goes into the audit trail.
+func (a *app) person(by string) string {
+	for _, name := range []string{by, a.getenv("USER"), a.getenv("LOGNAME")} {
+		if name != "" {
+			return name
+		}
+	}
+	return "operator"
+}

@@ -1,0 +1,33 @@
+// Command ratchet improves a git repository by itself, and only forward.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, system(), os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// system is the process's own surroundings.
+func system() surroundings {
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = "."
+	}
+	return surroundings{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		getenv: os.Getenv, cwd: cwd, terminal: isTerminal(os.Stdout),
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}

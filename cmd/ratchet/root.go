@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// surroundings is what a command knows of the process around it, so that tests
+// can run commands in their own.
+type surroundings struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	cwd            string
+	terminal       bool // standard output is one
+}
+
+// app is one invocation.
+type app struct {
+	surroundings
+	data    string
+	verbose bool
+	json    bool
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, s surroundings, args []string) int {
+	a := &app{surroundings: s}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(s.stdin)
+	root.SetOut(s.stdout)
+	root.SetErr(s.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitCode(ctx, err)
+	if message := describe(err); message != "" {
+		fmt.Fprintf(s.stderr, "ratchet: %s\n", message)
+	}
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ratchet",
+		Short: "Improve a git repository by itself, and only forward",
+		Long: `ratchet benchmarks a repository, works out what is weakest, tries patches in a
+Docker sandbox, and keeps a commit only on fresh evidence that it measures better.`,
+		Example: `  ratchet demo                     see it work, nothing to prepare
+  ratchet run campaign.yaml --dev  improve a repository of yours
+  ratchet campaign report NAME     what was kept, and why`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: noCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			a.data = a.dataDir()
+			return nil
+		},
+	}
+	c.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default: ratchet in the XDG state folder)")
+	c.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more on standard error")
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	c.AddCommand(
+		a.demoCommand(), a.devCommand(), a.runCommand(), a.iterateCommand(), a.validateCommand(), a.schemaCommand(),
+		a.aaCommand(), a.campaignCommand(), a.changeCommand(), a.receiptCommand(), a.benchmarkCommand(),
+		a.failureCommand(), a.versionCommand(),
+	)
+	return c
+}
+
+// noCommand refuses words after ratchet that are no command.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "see ratchet --help"
+	if s := c.SuggestionsFor(args[0]); len(s) > 0 {
+		hint = "did you mean " + s[0] + "?"
+	}
+	return usage("unknown command %q for %q (%s)", args[0], c.CommandPath(), hint)
+}
+
+// group makes a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Args: noCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
+// exactly wants n arguments and says which.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usage("%s takes %d argument(s) %v, got %d (see %s --help)", c.CommandPath(), len(names), names, len(args), c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// withJSON adds the flag by which a command prints one JSON document.
+func (a *app) withJSON(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON document on standard output and nothing else")
+	return c
+}
+
+// dataDir is the data folder, absolute.
+func (a *app) dataDir() string {
+	switch state, home := a.getenv("XDG_STATE_HOME"), a.getenv("HOME"); {
+	case a.data != "":
+		return a.absolute(a.data)
+	case filepath.IsAbs(state):
+		return filepath.Join(state, "ratchet")
+	default:
+		return filepath.Join(home, ".local", "state", "ratchet")
+	}
+}
+
+func (a *app) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(a.cwd, path)
+}
+
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// say prints a line for people; with --json it goes to standard error.
+func (a *app) say(format string, args ...any) {
+	w := a.stdout
+	if a.json {
+		w = a.stderr
+	}
+	fmt.Fprintf(w, format+"\n", args...)
+}

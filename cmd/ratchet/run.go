@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"ratchet/activities"
+	"ratchet/internal/campaign"
+	"ratchet/internal/control"
+	"ratchet/internal/model"
+	"ratchet/internal/report"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	dev, detach, push bool
+	uiPort            int
+	turns             int
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a campaign, or go on with one that was cut off",
+		Example: `  ratchet run campaign.yaml --dev     with the Temporal Web UI, in this process
+  ratchet run campaign.yaml --detach  hand it to the stack that "ratchet dev" runs`,
+		Args: exactly("FILE"),
+		RunE: func(c *cobra.Command, args []string) error { return a.runFile(c.Context(), args[0], o) },
+	}
+	c.Flags().BoolVar(&o.dev, "dev", false, "start the stack with its Web UI in this process")
+	c.Flags().BoolVar(&o.detach, "detach", false, "hand the campaign over and return")
+	c.Flags().BoolVar(&o.push, "push", false, "publish kept commits to the repository when the campaign ends")
+	c.Flags().IntVar(&o.uiPort, "ui-port", 0, "port of the Web UI (default 8233, or any that is free)")
+	return a.withJSON(c)
+}
+
+func (a *app) iterateCommand() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use:     "iterate FILE",
+		Short:   "Run exactly one generation",
+		Example: "  ratchet iterate campaign.yaml --json",
+		Args:    exactly("FILE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runFile(c.Context(), args[0], runOptions{turns: 1})
+		},
+	})
+}
+
+func (a *app) runFile(ctx context.Context, file string, o runOptions) error {
+	if o.dev && o.detach {
+		return usage("--dev and --detach exclude each other: --dev keeps the stack in this process (use ratchet dev in another terminal, then run --detach)")
+	}
+	spec, err := a.spec(file)
+	if err != nil {
+		return err
+	}
+	if err := a.preflight(ctx, spec); err != nil {
+		return err
+	}
+	s, err := a.stackFor(ctx, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.campaign(ctx, s, spec, o), s.close())
+}
+
+func (a *app) stackFor(ctx context.Context, o runOptions) (*session, error) {
+	if o.dev {
+		return a.start(ctx, true, uiPort(o.uiPort))
+	}
+	return a.attach(ctx)
+}
+
+// spec reads and checks a campaign file.
+func (a *app) spec(file string) (campaign.Spec, error) {
+	path := a.absolute(file)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return campaign.Spec{}, usage("read the campaign file %s: there is no such file", file)
+	}
+	if err != nil {
+		return campaign.Spec{}, usage("read the campaign file %s: %v", file, err)
+	}
+	return campaign.Parse(data, campaign.ParseOptions{File: file, Dir: filepath.Dir(path)})
+}
+
+// preflight finds what would stop a campaign at once, before anything is stored.
+func (a *app) preflight(ctx context.Context, spec campaign.Spec) error {
+	dir, err := os.MkdirTemp("", "ratchet-preflight-")
+	if err != nil {
+		return fmt.Errorf("look at the repository: %w", err)
+	}
+	_, err = activities.Preflight(ctx, spec, filepath.Join(dir, "repo.git"))
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// campaign starts a campaign on a stack and, unless detached, follows it to its end.
+func (a *app) campaign(ctx context.Context, s *session, spec campaign.Spec, o runOptions) error {
+	resumed, err := s.control.Start(ctx, spec, control.Options{Push: o.push, Turns: o.turns})
+	if err != nil {
+		return err
+	}
+	if s.info.UIURL != "" {
+		a.say("Temporal UI: %s", s.info.UIURL)
+	}
+	if o.detach {
+		return a.detached(s, spec.Name, resumed)
+	}
+	verb := "started"
+	if resumed {
+		verb = "goes on"
+	}
+	a.say("campaign %s %s", spec.Name, verb)
+	if err := a.follow(ctx, s, spec.Name); err != nil {
+		return a.interrupted(s, spec.Name, err)
+	}
+	return a.outcome(ctx, s, spec.Name)
+}
+
+func (a *app) detached(s *session, name string, resumed bool) error {
+	if a.json {
+		return a.print(map[string]any{"campaign": name, "resumed": resumed, "running": s.own == nil})
+	}
+	if s.own != nil {
+		a.say("campaign %s is stored; it goes on when \"ratchet dev\" runs on %s", name, a.data)
+		return nil
+	}
+	a.say("campaign %s runs in process %d; see it with: ratchet campaign watch %s", name, s.info.Pid, name)
+	return nil
+}
+
+// interrupted says how to go on after Ctrl-C.
+func (a *app) interrupted(s *session, name string, err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if s.own == nil {
+		fmt.Fprintf(a.stderr, "\ncampaign %s goes on in process %d; stop it with: ratchet campaign stop %s\n", name, s.info.Pid, name)
+		return errInterrupted
+	}
+	fmt.Fprintf(a.stderr, "\ncampaign %s is checkpointed; go on with the same command\n", name)
+	return errInterrupted
+}
+
+// outcome prints the report of a campaign that has ended.
+func (a *app) outcome(ctx context.Context, s *session, name string) error {
+	r, err := report.Build(ctx, s.store, name)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.print(r)
+	} else {
+		err = a.printReport(ctx, s.store, r)
+	}
+	if err == nil && r.Stopped == string(model.StopError) {
+		fmt.Fprintf(a.stderr, "ratchet: campaign %s: %s\n", name, r.Detail)
+		return errFailed
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"ratchet/internal/control"
+	"ratchet/internal/devstack"
+	"ratchet/internal/store"
+	"ratchet/workers"
+)
+
+// session is a command's hold on a stack: one that runs already in another
+// process, or one that is started for the call.
+type session struct {
+	info    devstack.Info
+	store   *store.Store
+	control *control.Controller
+	own     *workers.Stack // nil when the stack belongs to another process
+	close   func() error
+}
+
+// attach reaches the stack of the data folder, or starts it for the call.
+func (a *app) attach(ctx context.Context) (*session, error) {
+	info, running, err := devstack.ReadInfo(a.data)
+	if err != nil && !errors.Is(err, devstack.ErrNoInfo) {
+		return nil, err
+	}
+	if running {
+		return a.join(ctx, info)
+	}
+	return a.start(ctx, false, 0)
+}
+
+// join connects to a stack in another process.
+func (a *app) join(ctx context.Context, info devstack.Info) (*session, error) {
+	s, err := store.Open(ctx, store.Config{Path: workers.StorePath(a.data)})
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.DialContext(ctx, client.Options{
+		HostPort: info.TemporalAddress, Namespace: info.Namespace, Logger: log.NewStructuredLogger(a.logger()),
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to the stack of process %d at %s: %w", info.Pid, info.TemporalAddress, err), s.Close())
+	}
+	return &session{info: info, store: s, control: control.New(c, s), close: func() error {
+		c.Close()
+		return s.Close()
+	}}, nil
+}
+
+// start opens a stack in this process.
+func (a *app) start(ctx context.Context, ui bool, uiPort int) (*session, error) {
+	if err := os.MkdirAll(a.data, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder %s: %w (choose another with --data)", a.data, err)
+	}
+	st, err := workers.Open(ctx, workers.StackConfig{Data: a.data, UI: ui, UIPort: uiPort, Logger: a.logger()})
+	if err != nil {
+		return nil, err
+	}
+	return &session{info: st.Info, store: st.Store, control: st.Control, own: st, close: func() error {
+		return st.Close(context.WithoutCancel(ctx))
+	}}, nil
+}
+
+// usualUIPort is where the Temporal Web UI is put when nothing else is asked for
+// and the port is free.
+const usualUIPort = 8233
+
+// uiPort is the port to use: the one asked for, else the usual one, else any.
+func uiPort(asked int) int {
+	if asked != 0 {
+		return asked
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(usualUIPort)))
+	if err != nil {
+		return 0
+	}
+	if err := l.Close(); err != nil {
+		return 0
+	}
+	return usualUIPort
+}
+
+// openStore opens the store alone, for commands that only read it. A data folder
+// that holds none yet gives an empty one.
+func (a *app) openStore(ctx context.Context) (*store.Store, error) {
+	path := workers.StorePath(a.data)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(a.data, 0o700); err != nil {
+			return nil, fmt.Errorf("make the data folder %s: %w (choose another with --data)", a.data, err)
+		}
+	}
+	return store.Open(ctx, store.Config{Path: path})
+}
+
+// read runs f on the store alone.
+func (a *app) read(ctx context.Context, f func(*store.Store) error) error {
+	s, err := a.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.Close())
+}
+
+// drive runs f on a stack.
+func (a *app) drive(ctx context.Context, f func(*session) error) error {
+	s, err := a.attach(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.close())
+}

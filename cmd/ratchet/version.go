@@ -1,0 +1,40 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: noCommand, Example: "  ratchet version",
+		RunE: func(*cobra.Command, []string) error {
+			v := version()
+			if a.json {
+				return a.print(v)
+			}
+			a.say("ratchet %s %s (%s)", v["version"], v["commit"], v["go"])
+			return nil
+		},
+	})
+}
+
+// version reads what the build has recorded.
+func version() map[string]string {
+	v := map[string]string{"version": "(devel)", "commit": "", "go": runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v["version"] = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v["commit"] = s.Value
+		}
+	}
+	return v
+}

@@ -1,0 +1,250 @@
+// Package control is what a person may ask of campaigns and changes: start,
+// pause, stop, recover, approve. It speaks to Temporal and the store.
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"ratchet/internal/campaign"
+	"ratchet/internal/model"
+	"ratchet/internal/protocol"
+	"ratchet/internal/store"
+)
+
+// Kinds of refusal, for errors.Is.
+var (
+	ErrNameInUse  = errors.New("the name is in use")
+	ErrNotRunning = errors.New("it does not run")
+	ErrRefused    = errors.New("refused")
+)
+
+// Controller drives campaigns. It is safe for concurrent use.
+type Controller struct {
+	temporal client.Client
+	store    *store.Store
+}
+
+// New makes a controller.
+func New(c client.Client, s *store.Store) *Controller { return &Controller{temporal: c, store: s} }
+
+// Options of a start.
+type Options struct {
+	Push  bool // publish kept commits when the campaign ends
+	Turns int  // end after this many generations; 0 for no such limit
+}
+
+// Start creates the campaign and starts its workflow. A campaign of that name
+// which has the same file and has not ended is gone on with; one that has ended
+// goes on only when Turns asks for more; any other is ErrNameInUse.
+func (c *Controller) Start(ctx context.Context, spec campaign.Spec, o Options) (resumed bool, err error) {
+	data, err := campaign.JSON(spec)
+	if err != nil {
+		return false, err
+	}
+	now := time.Now().UTC()
+	err = c.store.CreateCampaign(ctx, model.Campaign{
+		Name: spec.Name, Spec: data, Source: spec.Repo, Phase: "created", Created: now, Updated: now,
+	})
+	if errors.Is(err, store.ErrExists) {
+		return false, fmt.Errorf("start campaign %s: %w by a campaign with another file (choose another name, or use the same file to go on)", spec.Name, ErrNameInUse)
+	}
+	if err != nil {
+		return false, err
+	}
+	row, err := c.store.Campaign(ctx, spec.Name)
+	if err != nil {
+		return false, err
+	}
+	resumed = row.Base != ""
+	if ended(row) && o.Turns == 0 {
+		return false, fmt.Errorf("start campaign %s: %w: it has ended (%s); choose another name for a new campaign, or see ratchet campaign report %s",
+			spec.Name, ErrNameInUse, row.Stopped, spec.Name)
+	}
+	return resumed, c.launch(ctx, row, o)
+}
+
+// ended says whether a campaign came to an end that a new start does not mend.
+func ended(row model.Campaign) bool {
+	return row.Stopped != "" && row.Stopped != model.StopError
+}
+
+// launch starts the workflow, or finds it running.
+func (c *Controller) launch(ctx context.Context, row model.Campaign, o Options) error {
+	if row.Stopped != "" {
+		_, err := c.store.UpdateCampaign(ctx, store.Fence{}, row.Name, func(x *model.Campaign) error {
+			x.Stopped, x.Detail, x.Phase = "", "", "starting again"
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       protocol.CampaignID(row.Name),
+		TaskQueue:                protocol.QueueMain,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "improve " + short(row.Source),
+		StaticDetails:            "repository `" + row.Source + "`",
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			protocol.AttrCampaign.ValueSet(row.Name), protocol.AttrRepo.ValueSet(row.Source)),
+	}, protocol.CampaignWorkflow, protocol.CampaignInput{Name: row.Name, Push: o.Push, Turns: o.Turns})
+	if err != nil {
+		return fmt.Errorf("start campaign %s: %w", row.Name, err)
+	}
+	return nil
+}
+
+func short(source string) string {
+	if i := strings.LastIndexByte(strings.TrimRight(source, "/"), '/'); i >= 0 {
+		return strings.TrimSuffix(source[i+1:], ".git")
+	}
+	return source
+}
+
+// Recover starts a campaign's workflow again from the store and the refs, when
+// it is gone. One that runs is left alone.
+func (c *Controller) Recover(ctx context.Context, name string) (started bool, err error) {
+	row, err := c.store.Campaign(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if ended(row) {
+		return false, fmt.Errorf("recover campaign %s: %w: it has ended (%s)", name, ErrRefused, row.Stopped)
+	}
+	running, err := c.Running(ctx, name)
+	if err != nil || running {
+		return false, err
+	}
+	return true, c.launch(ctx, row, Options{})
+}
+
+// Running says whether the campaign's workflow is open.
+func (c *Controller) Running(ctx context.Context, name string) (bool, error) {
+	d, err := c.temporal.DescribeWorkflowExecution(ctx, protocol.CampaignID(name), "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("describe campaign %s: %w", name, err)
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
+// Wait returns when the campaign's workflow has ended. How it ended is in the
+// store; the error is one of waiting only.
+func (c *Controller) Wait(ctx context.Context, name string) error {
+	err := c.temporal.GetWorkflow(ctx, protocol.CampaignID(name), "").Get(ctx, nil)
+	var failed *temporal.WorkflowExecutionError
+	if errors.As(err, &failed) {
+		return nil
+	}
+	return err
+}
+
+// Pause holds a campaign after the generation under way.
+func (c *Controller) Pause(ctx context.Context, name string, v protocol.Verdict) error {
+	return c.update(ctx, name, protocol.UpdatePauseCampaign, v)
+}
+
+// Resume lets a paused campaign go on.
+func (c *Controller) Resume(ctx context.Context, name string, v protocol.Verdict) error {
+	return c.update(ctx, name, protocol.UpdateResumeCampaign, v)
+}
+
+// Stop ends a campaign; a change under test is undone.
+func (c *Controller) Stop(ctx context.Context, name string, v protocol.Verdict) error {
+	return c.update(ctx, name, protocol.UpdateStopCampaign, v)
+}
+
+func (c *Controller) update(ctx context.Context, name, update string, v protocol.Verdict) error {
+	if _, err := c.store.Campaign(ctx, name); err != nil {
+		return err
+	}
+	return c.send(ctx, "campaign "+name, protocol.CampaignID(name), update, v)
+}
+
+// Approve keeps a proven change that waits for a person.
+func (c *Controller) Approve(ctx context.Context, id string, v protocol.Verdict) error {
+	return c.decide(ctx, id, protocol.UpdateApproveChange, v)
+}
+
+// Reject reverts a proven change that waits for a person.
+func (c *Controller) Reject(ctx context.Context, id string, v protocol.Verdict) error {
+	return c.decide(ctx, id, protocol.UpdateRejectChange, v)
+}
+
+func (c *Controller) decide(ctx context.Context, id, update string, v protocol.Verdict) error {
+	change, err := c.store.Change(ctx, id)
+	if err != nil {
+		return err
+	}
+	if change.State != model.ChangeAwaiting {
+		return fmt.Errorf("decide on change %s: %w: it is %s, only a change that is %s can be decided", id, ErrRefused, change.State, model.ChangeAwaiting)
+	}
+	return c.send(ctx, "change "+id, protocol.ChangeID(id), update, v)
+}
+
+// send makes an update and waits until it is done.
+func (c *Controller) send(ctx context.Context, what, workflowID, update string, v protocol.Verdict) error {
+	h, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: update, Args: []any{v},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = h.Get(ctx, nil)
+	}
+	var missing *serviceerror.NotFound
+	var app *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &missing):
+		return fmt.Errorf("%s: %w (ratchet campaign recover starts a campaign whose workflow is gone)", what, ErrNotRunning)
+	case errors.As(err, &app):
+		return fmt.Errorf("%s: %w: %s", what, ErrRefused, app.Message())
+	}
+	return fmt.Errorf("%s: %s: %w", what, update, err)
+}
+
+// Scoreboard asks a running campaign where it stands.
+func (c *Controller) Scoreboard(ctx context.Context, name string) (protocol.Scoreboard, error) {
+	var out protocol.Scoreboard
+	v, err := c.temporal.QueryWorkflow(ctx, protocol.CampaignID(name), "", protocol.QueryScoreboard)
+	if err != nil {
+		return out, fmt.Errorf("query campaign %s: %w", name, err)
+	}
+	return out, v.Get(&out)
+}
+
+// Wake tells running campaigns on a repository that failures are stored up to
+// cursor. A campaign that does not run is left alone: it reads them when it does.
+func (c *Controller) Wake(ctx context.Context, _, repo string, cursor int64) error {
+	rows, err := c.store.Campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, row := range rows {
+		if row.Stopped != "" || row.Source != repo {
+			continue
+		}
+		err := c.temporal.SignalWorkflow(ctx, protocol.CampaignID(row.Name), "",
+			protocol.SignalFailuresArrived, protocol.FailuresArrived{Cursor: cursor})
+		var missing *serviceerror.NotFound
+		if err != nil && !errors.As(err, &missing) {
+			errs = append(errs, fmt.Errorf("wake campaign %s: %w", row.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

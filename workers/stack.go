@@ -1,0 +1,201 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"ratchet/activities"
+	"ratchet/internal/artifact"
+	"ratchet/internal/control"
+	"ratchet/internal/devstack"
+	"ratchet/internal/natsx"
+	"ratchet/internal/protocol"
+	"ratchet/internal/store"
+	"ratchet/sandbox/docker"
+	"ratchet/workers/ingest"
+)
+
+// StackConfig says what a one-machine stack needs.
+type StackConfig struct {
+	Data   string // data folder
+	UI     bool   // start the Temporal Web UI too
+	UIPort int    // 0 for any free one
+	Logger *slog.Logger
+}
+
+// Stack is everything that one machine needs, in this process: the embedded
+// servers, the sandbox engine, the store, the ingest of failures, and the workers.
+type Stack struct {
+	Info      devstack.Info
+	Temporal  client.Client
+	Store     *store.Store
+	Artifacts *artifact.Store
+	Boxes     *docker.Engine
+	Control   *control.Controller
+
+	closers []closer
+}
+
+type closer struct {
+	name  string
+	close func(context.Context) error
+}
+
+// Open starts the stack on a data folder: it takes the folder's lock, kills
+// sandboxes that earlier owners left, repairs refs, and starts the workers last.
+// When it fails, what had started is stopped. Errors of the environment (Docker,
+// ports, the lock) keep their types.
+func Open(ctx context.Context, cfg StackConfig) (*Stack, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Stack{}
+	if err := s.open(ctx, cfg); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Stack) open(ctx context.Context, cfg StackConfig) error {
+	lock, err := devstack.Acquire(cfg.Data)
+	if err != nil {
+		return err
+	}
+	s.onClose("lock", func(context.Context) error { return lock.Release() })
+	if err := s.openBoxes(ctx, cfg, lock); err != nil {
+		return err
+	}
+	if err := s.openStore(ctx, cfg); err != nil {
+		return err
+	}
+	if err := s.openServers(ctx, cfg, lock); err != nil {
+		return err
+	}
+	return s.openWorkers(ctx, cfg)
+}
+
+// openBoxes connects to the sandbox engine and ends what earlier owners left.
+func (s *Stack) openBoxes(ctx context.Context, cfg StackConfig, lock *devstack.Lock) error {
+	engine, err := docker.New(ctx, docker.Config{Stack: lock.Stack(), Epoch: lock.Epoch(), Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	s.Boxes = engine
+	s.onClose("sandbox engine", func(context.Context) error { return engine.Close() })
+	n, err := engine.Reap(ctx)
+	if n > 0 {
+		cfg.Logger.Info("removed sandboxes that an earlier process left", "count", n)
+	}
+	return err
+}
+
+func (s *Stack) openStore(ctx context.Context, cfg StackConfig) (err error) {
+	if s.Store, err = store.Open(ctx, store.Config{Path: StorePath(cfg.Data)}); err != nil {
+		return err
+	}
+	s.onClose("store", func(context.Context) error { return s.Store.Close() })
+	s.Artifacts, err = artifact.Open(filepath.Join(cfg.Data, "artifacts"))
+	return err
+}
+
+// StorePath is where the store of a data folder lies.
+func StorePath(data string) string { return filepath.Join(data, "ratchet.db") }
+
+// openServers starts Temporal, its UI and NATS, and connects to Temporal.
+func (s *Stack) openServers(ctx context.Context, cfg StackConfig, lock *devstack.Lock) error {
+	servers, err := devstack.Start(ctx, devstack.Config{
+		Dir: cfg.Data, Stack: lock.Stack(), SearchAttributes: protocol.SearchAttributes(),
+		UI: cfg.UI, UIPort: cfg.UIPort, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	s.onClose("servers", servers.Stop)
+	s.Info = servers.Info(lock)
+	s.Temporal, err = client.DialContext(ctx, client.Options{
+		HostPort: s.Info.TemporalAddress, Namespace: s.Info.Namespace, Logger: log.NewStructuredLogger(quiet(cfg.Logger)),
+	})
+	if err != nil {
+		return fmt.Errorf("connect to Temporal at %s: %w", s.Info.TemporalAddress, err)
+	}
+	s.onClose("Temporal client", func(context.Context) error { s.Temporal.Close(); return nil })
+	s.Control = control.New(s.Temporal, s.Store)
+	return nil
+}
+
+// quiet drops what the SDK says below a warning.
+func quiet(l *slog.Logger) *slog.Logger { return slog.New(atLeast{l.Handler(), slog.LevelWarn}) }
+
+type atLeast struct {
+	slog.Handler
+	level slog.Level
+}
+
+func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= h.level && h.Handler.Enabled(ctx, l)
+}
+
+// openWorkers repairs the campaigns' refs, then starts ingest and workers.
+func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
+	acts, err := activities.New(activities.Config{
+		Store: s.Store, Artifacts: s.Artifacts, Boxes: s.Boxes,
+		Repos: filepath.Join(cfg.Data, "repos"), Logger: cfg.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	if err := acts.RepairRefs(ctx); err != nil {
+		return err
+	}
+	nats, err := natsx.Connect(ctx, natsx.Config{URL: s.Info.NATSURL, Name: "ratchet ingest", Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	s.onClose("NATS client", func(context.Context) error { nats.Close(); return nil })
+	in, err := ingest.New(ingest.Config{Client: nats, Store: s.Store, Waker: s.Control, Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	if err := in.Start(ctx); err != nil {
+		return err
+	}
+	s.onClose("ingest", in.Stop)
+	w, err := New(Config{Temporal: s.Temporal, Activities: acts, Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	if err := w.Start(); err != nil {
+		return err
+	}
+	s.onClose("workers", func(context.Context) error { w.Stop(); return nil })
+	return devstack.WriteInfo(cfg.Data, s.Info)
+}
+
+func (s *Stack) onClose(name string, f func(context.Context) error) {
+	s.closers = append(s.closers, closer{name, f})
+}
+
+// closeTimeout bounds the whole of Close.
+const closeTimeout = 20 * time.Second
+
+// Close stops everything in the reverse order. Campaigns under way go on when a
+// stack is opened on the folder again. It is safe twice.
+func (s *Stack) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		if err := s.closers[i].close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", s.closers[i].name, err))
+		}
+	}
+	s.closers = nil
+	return errors.Join(errs...)
+}
