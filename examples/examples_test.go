@@ -40,7 +40,7 @@ func defects() []defect {
 		{id: "settle", fix: edit{"budget/budget.go", "l.reserved -= used", "l.reserved -= reserved"}, fixes: []string{"TestSettleAboveTheReservation", "TestSettleFreesWhatWasNotUsed"}},
 		{id: "reserve", fix: edit{"budget/budget.go", "tokens >= l.Remaining()", "tokens > l.Remaining()"}, fixes: []string{"TestReserveTheLastToken"}, needs: "settle", also: []string{"TestLedgerCanBeUsedUp"}},
 		{id: "nothing", fix: edit{"memory/memory.go", "lengthA == 0 && lengthB == 0", "lengthA == 0 || lengthB == 0"}, fixes: []string{"TestSimilarityToNothing"}},
-		{id: "decay", fix: edit{"memory/memory.go", "decay(s.halfLife, age)", "decay(age, s.halfLife)"}, fixes: []string{"TestRecallPrefersTheRecent", "TestWeightAfterTwoHalfLives", "TestWeightOfNewEntry"}},
+		{id: "decay", fix: edit{"memory/memory.go", "decay(s.halfLife, age)", "decay(age, s.halfLife)"}, fixes: []string{"TestRecallWeighsLikenessAgainstAge", "TestWeightAfterTwoHalfLives", "TestWeightOfNewEntry"}},
 		{id: "refill", fix: edit{"ratelimit/ratelimit.go", "elapsed / b.rate", "elapsed * b.rate"}, fixes: []string{"TestRefillsFast", "TestRefillsSlowly"}},
 		{id: "urgency", fix: edit{"queue/queue.go", "s[i].Priority < s[j].Priority", "s[i].Priority > s[j].Priority"}, fixes: []string{"TestNegativePriorityLast", "TestUrgentTasksFirst"}},
 		{id: "arrival", fix: edit{"queue/queue.go", "\tq.seq = 0\n", ""}, fixes: []string{"TestArrivalCountsAcrossPops"}, needs: "urgency", also: []string{"TestUrgencyAndArrivalTogether"}},

@@ -72,11 +72,14 @@ func TestForgetsTheLeastRecentlyUsed(t *testing.T) {
 func TestNeverGrows(t *testing.T) {
 	c, _ := newCache(2)
 	for _, key := range []string{"a", "b", "c", "d"} {
-		c.Put(key, key)
+		c.Put(key, "answer to "+key)
 	}
 	if c.Len() > 2 {
 		t.Errorf("got %d entries, want 2 at most", c.Len())
 	}
+	lacks(t, c, "a")
+	lacks(t, c, "b")
+	holds(t, c, "d", "answer to d")
 }
 
 func TestAnswersExpire(t *testing.T) {

@@ -72,13 +72,13 @@ func TestRecallMostAlikeFirst(t *testing.T) {
 	}
 }
 
-func TestRecallPrefersTheRecent(t *testing.T) {
+func TestRecallWeighsLikenessAgainstAge(t *testing.T) {
 	s := NewStore(time.Hour)
-	for text, age := range map[string]time.Duration{"old": 6 * time.Hour, "older": 30 * time.Hour, "new": time.Hour} {
-		s.Add(Entry{Text: text, Vector: []float64{1, 1}, Noted: noon.Add(-age)})
-	}
-	got := texts(s.Recall([]float64{1, 1}, noon, 2))
-	if want := []string{"new", "old"}; !slices.Equal(got, want) {
+	s.Add(Entry{Text: "old", Vector: []float64{1, 0}, Noted: noon.Add(-3 * time.Hour)})
+	s.Add(Entry{Text: "new, less alike", Vector: []float64{1, 5}, Noted: noon})
+	s.Add(Entry{Text: "recent", Vector: []float64{1, 0}, Noted: noon.Add(-time.Hour)})
+	got := texts(s.Recall([]float64{1, 0}, noon, 3))
+	if want := []string{"recent", "new, less alike", "old"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
