@@ -147,31 +147,42 @@ func withCRLF(old []byte, f *gitdiff.File) (*gitdiff.File, bool) {
 
 // withLastLine removes the line end from a patch's last old line when the file
 // lacks one there: patches written by hand forget "\ No newline at end of file".
-// The new last line then has none either.
+// Lines that the patch adds stay as they are written.
 func withLastLine(old []byte, f *gitdiff.File) (*gitdiff.File, bool) {
 	if len(old) == 0 || old[len(old)-1] == '\n' || len(f.TextFragments) == 0 {
 		return nil, false
 	}
 	g, _ := mapLines(f, func(l gitdiff.Line) (gitdiff.Line, bool) { return l, true })
-	lines := g.TextFragments[len(g.TextFragments)-1].Lines
-	if !trimLast(lines, gitdiff.Line.Old) {
+	last := g.TextFragments[len(g.TextFragments)-1]
+	lines, ok := endOpen(last.Lines)
+	if !ok {
 		return nil, false
 	}
-	trimLast(lines, gitdiff.Line.New)
+	again := fragment(lines, 1, 1)
+	again.OldPosition, again.NewPosition = last.OldPosition, last.NewPosition
+	g.TextFragments[len(g.TextFragments)-1] = again
 	return g, true
 }
 
-// trimLast removes the line end of the last line for which is holds.
-func trimLast(lines []gitdiff.Line, is func(gitdiff.Line) bool) bool {
-	for i := len(lines) - 1; i >= 0; i-- {
-		if is(lines[i]) {
-			trimmed := strings.TrimSuffix(strings.TrimSuffix(lines[i].Line, "\n"), "\r")
-			changed := trimmed != lines[i].Line
-			lines[i].Line = trimmed
-			return changed
-		}
+// endOpen removes the line end of the last old line. A context line that new
+// lines follow gains one that way, so it becomes a deletion and an addition.
+func endOpen(lines []gitdiff.Line) ([]gitdiff.Line, bool) {
+	i := len(lines) - 1
+	for i >= 0 && !lines[i].Old() {
+		i--
 	}
-	return false
+	if i < 0 || lines[i].NoEOL() {
+		return nil, false
+	}
+	whole := lines[i].Line
+	open := strings.TrimSuffix(strings.TrimSuffix(whole, "\n"), "\r")
+	if lines[i].Op == gitdiff.OpDelete || i == len(lines)-1 {
+		lines[i].Line = open
+		return lines, true
+	}
+	out := append([]gitdiff.Line{}, lines[:i]...)
+	out = append(out, gitdiff.Line{Op: gitdiff.OpDelete, Line: open}, gitdiff.Line{Op: gitdiff.OpAdd, Line: whole})
+	return append(out, lines[i+1:]...), true
 }
 
 func withBoth(old []byte, f *gitdiff.File) (*gitdiff.File, bool) {

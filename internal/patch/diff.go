@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
@@ -13,6 +14,10 @@ import (
 
 	"ratchet/internal/model"
 )
+
+// diffTime bounds the search for a short diff of two large, different files;
+// what is not found by then is one deletion and one addition.
+const diffTime = 5 * time.Second
 
 // contextLines is how many unchanged lines surround a change.
 const contextLines = 3
@@ -54,7 +59,7 @@ func (c change) file() (*gitdiff.File, error) {
 // diffLines returns all lines of both texts, marked as kept, deleted or added.
 func diffLines(old, new string) []gitdiff.Line {
 	var out []gitdiff.Line
-	for _, d := range diff.Do(old, new) {
+	for _, d := range diff.DoWithTimeout(old, new, diffTime) {
 		op := gitdiff.OpContext
 		switch d.Type {
 		case diffmatchpatch.DiffDelete:

@@ -128,7 +128,7 @@ func (r *reachWalker) checkDirectives() {
 }
 
 // marker matches text by which test runners report results or are controlled.
-var marker = regexp.MustCompile(`--- (?:PASS|FAIL|SKIP|BENCH)|=== (?:RUN|PAUSE|CONT|NAME)|"Action":\s*"(?:pass|fail|skip|run)"|(?:^|[^\w-])--?test\.[a-z]|^test\.(?:run|v|list|skip|count|timeout|short|failfast|parallel|bench|paniconexit0|testlogfile|gocoverdir|coverprofile|outputdir)\b`)
+var marker = regexp.MustCompile(`--- (?:PASS|FAIL|SKIP|BENCH)|=== (?:RUN|PAUSE|CONT|NAME)|"Action":\s*"(?:pass|fail|skip|run)"|(?:^|[^\w-])--?test\.|^test\.(?:run|v|list|skip|count|timeout|short|failfast|parallel|bench|paniconexit0|testlogfile|gocoverdir|coverprofile|outputdir)\b`)
 
 func (r *reachWalker) checkNode(n ast.Node) bool {
 	switch n := n.(type) {

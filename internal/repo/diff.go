@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -15,6 +16,10 @@ import (
 	"github.com/go-git/go-git/v5/utils/diff"
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
+
+// diffTime bounds the search for a short diff of two large, different files;
+// what is not found by then is one deletion and one addition.
+const diffTime = 5 * time.Second
 
 // Diff returns the unified diff from commit a to commit b, in git's format, for
 // people. Binary files are named only; renames appear as a deletion and an addition.
@@ -133,7 +138,7 @@ func quotePath(path string) string {
 
 func chunks(old, new string) []fdiff.Chunk {
 	var out []fdiff.Chunk
-	for _, d := range diff.Do(old, new) {
+	for _, d := range diff.DoWithTimeout(old, new, diffTime) {
 		op := fdiff.Equal
 		switch d.Type {
 		case diffmatchpatch.DiffInsert:

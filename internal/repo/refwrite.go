@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -49,7 +50,20 @@ func (s refStore) set(ctx context.Context, name, old, new string) error {
 			return err
 		}
 	}
-	return lock.commit()
+	if err := lock.commit(); err != nil || exists {
+		return err
+	}
+	return s.syncParents(name)
+}
+
+// syncParents makes the folders durable that a new ref may have needed.
+func (s refStore) syncParents(name string) error {
+	for dir := path.Dir(path.Dir(name)); dir != "."; dir = path.Dir(dir) {
+		if err := syncDir(s.path(dir)); err != nil {
+			return fail("sync", name, err)
+		}
+	}
+	return nil
 }
 
 func orNone(hash string) string {
@@ -112,11 +126,11 @@ func (s refStore) remove(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	path := s.path(name)
-	if err := os.Remove(path); err != nil && !absent(err) {
+	file := s.path(name)
+	if err := os.Remove(file); err != nil && !absent(err) {
 		return fail("delete ref", name, err)
 	}
-	return fail("delete ref", name, syncDir(filepath.Dir(path)))
+	return fail("delete ref", name, syncDir(filepath.Dir(file)))
 }
 
 func (s refStore) removePacked(ctx context.Context, name string) error {
@@ -239,13 +253,4 @@ func (l *refLock) release() {
 	l.done = true
 	_ = l.f.Close()
 	_ = os.Remove(l.f.Name())
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -80,12 +80,8 @@ func (w *objectWriter) put(o plumbing.EncodedObject) (plumbing.Hash, error) {
 
 // keep makes an object durable that an earlier try, or git, left behind.
 func (w *objectWriter) keep(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fail("sync object", path, err)
-	}
 	w.dirs[filepath.Dir(path)] = true
-	return fail("sync object", path, errors.Join(f.Sync(), f.Close()))
+	return fail("sync object", path, syncPath(path))
 }
 
 func (w *objectWriter) write(path string, o plumbing.EncodedObject) error {
