@@ -55,7 +55,7 @@ func wrap(op, object string, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	kind, hint := classify(err)
+	hint, kind := classify(err)
 	if kind != nil && !errors.Is(err, kind) {
 		err = fmt.Errorf("%w: %w", kind, err)
 	}
@@ -63,18 +63,18 @@ func wrap(op, object string, err error) error {
 }
 
 // classify maps the errors of both databases to a kind and a hint.
-func classify(err error) (kind error, hint string) {
+func classify(err error) (hint string, kind error) {
 	var lite *sqlite.Error
 	var pg *pgconn.PgError
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound, ""
+		return "", ErrNotFound
 	case errors.As(err, &lite):
 		return classifySQLite(lite.Code())
 	case errors.As(err, &pg):
 		return classifyPostgres(pg.Code)
 	}
-	return nil, ""
+	return "", nil
 }
 
 const (
@@ -84,47 +84,47 @@ const (
 	hintParent  = "what it belongs to must be stored first"
 )
 
-func classifySQLite(code int) (error, string) {
+func classifySQLite(code int) (hint string, kind error) {
 	switch code {
 	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
-		return ErrNotFound, hintParent
+		return hintParent, ErrNotFound
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
-		return ErrConflict, ""
+		return "", ErrConflict
 	case sqlite3.SQLITE_IOERR_SHMSIZE:
-		return ErrNoSpace, hintSpace
+		return hintSpace, ErrNoSpace
 	}
 	switch code & 0xff { // the primary code is the low byte
 	case sqlite3.SQLITE_FULL:
-		return ErrNoSpace, hintSpace
+		return hintSpace, ErrNoSpace
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return ErrBusy, hintBusy
+		return hintBusy, ErrBusy
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return ErrCorrupt, hintCorrupt
+		return hintCorrupt, ErrCorrupt
 	case sqlite3.SQLITE_CANTOPEN:
-		return ErrNotFound, "check the path and its permissions"
+		return "check the path and its permissions", ErrNotFound
 	case sqlite3.SQLITE_READONLY:
-		return ErrReadOnly, "check the permissions of the file and its folder"
+		return "check the permissions of the file and its folder", ErrReadOnly
 	}
-	return nil, ""
+	return "", nil
 }
 
 // classifyPostgres goes by SQLSTATE, appendix A of the PostgreSQL manual.
-func classifyPostgres(code string) (error, string) {
+func classifyPostgres(code string) (hint string, kind error) {
 	switch code {
 	case "23503":
-		return ErrNotFound, hintParent
+		return hintParent, ErrNotFound
 	case "23505":
-		return ErrConflict, ""
+		return "", ErrConflict
 	case "53100":
-		return ErrNoSpace, hintSpace
+		return hintSpace, ErrNoSpace
 	case "40001", "40P01", "55P03", "53300", "57P03":
-		return ErrBusy, hintBusy
+		return hintBusy, ErrBusy
 	case "22021": // bytes that are no text, in a condition
-		return ErrInvalid, ""
+		return "", ErrInvalid
 	case "25006":
-		return ErrReadOnly, ""
+		return "", ErrReadOnly
 	case "XX001", "XX002":
-		return ErrCorrupt, "restore the database from a copy"
+		return "restore the database from a copy", ErrCorrupt
 	}
-	return nil, ""
+	return "", nil
 }

@@ -227,9 +227,9 @@ func TestCloseTwice(t *testing.T) {
 
 func TestPostgresErrors(t *testing.T) {
 	for code, want := range map[string]error{"53100": ErrNoSpace, "40P01": ErrBusy, "55P03": ErrBusy, "25006": ErrReadOnly, "XX001": ErrCorrupt, "22021": ErrInvalid} {
-		kind, _ := classifyPostgres(code)
+		_, kind := classifyPostgres(code)
 		require.ErrorIs(t, kind, want, code)
 	}
-	kind, _ := classifyPostgres("42601")
+	_, kind := classifyPostgres("42601")
 	require.NoError(t, kind, "an error in our own SQL is of no kind")
 }

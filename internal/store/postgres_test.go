@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -23,35 +22,34 @@ import (
 // postgres is the server that the tests of this package share: started by the
 // first that asks, stopped by TestMain.
 type postgres struct {
-	dir       string
-	cmd       *exec.Cmd
-	stdin     io.Closer
-	databases atomic.Int64
+	dir     string
+	cmd     *exec.Cmd
+	schemas atomic.Int64
 }
 
 var errNoPostgres = errors.New("PostgreSQL is not installed")
 
-// postgresDatabase returns the DSN of a new, empty database, and skips the test
+// postgresSchema returns the DSN of a new, empty schema, and skips the test
 // where PostgreSQL is not installed.
-func postgresDatabase(t testing.TB) string {
+func postgresSchema(t testing.TB) string {
 	t.Helper()
 	p, err := shared.get()
 	if errors.Is(err, errNoPostgres) && os.Getenv("CI") == "" {
 		t.Skip("PostgreSQL is not installed: apt-get install postgresql")
 	}
 	require.NoError(t, err)
-	name := fmt.Sprintf("test%d", p.databases.Add(1))
-	conn, err := pgx.Connect(context.Background(), p.dsn("postgres"))
+	schema := fmt.Sprintf("test%d", p.schemas.Add(1)) // much cheaper than a database
+	conn, err := pgx.Connect(context.Background(), p.dsn("public"))
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(context.Background(), "CREATE DATABASE "+name)
+	_, err = conn.Exec(context.Background(), "CREATE SCHEMA "+schema)
 	require.NoError(t, err)
-	return p.dsn(name)
+	return p.dsn(schema)
 }
 
-// dsn addresses a database of the server, which listens on a socket in its own folder only.
-func (p *postgres) dsn(database string) string {
-	return fmt.Sprintf("host=%s user=postgres dbname=%s", p.dir, database)
+// dsn addresses a schema of the server, which listens on a socket in its own folder only.
+func (p *postgres) dsn(schema string) string {
+	return fmt.Sprintf("host=%s user=postgres dbname=postgres search_path=%s", p.dir, schema)
 }
 
 func startPostgres() (*postgres, error) {
@@ -116,7 +114,7 @@ func (p *postgres) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		conn, err := pgx.Connect(ctx, p.dsn("postgres"))
+		conn, err := pgx.Connect(ctx, p.dsn("public"))
 		if err == nil {
 			return conn.Close(ctx)
 		}

@@ -22,7 +22,7 @@ func each(t *testing.T, test func(t *testing.T, s *Store)) {
 func eachConfig(t *testing.T, test func(t *testing.T, cfg Config)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, Config{Path: t.TempDir() + "/ratchet.db"}) })
-	t.Run("postgres", func(t *testing.T) { test(t, Config{Driver: Postgres, DSN: postgresDatabase(t)}) })
+	t.Run("postgres", func(t *testing.T) { test(t, Config{Driver: Postgres, DSN: postgresSchema(t)}) })
 }
 
 func open(t testing.TB, cfg Config) *Store {
