@@ -24,6 +24,9 @@ type ConfirmInput struct {
 	Claims   []decision.Claim // from Claims; every one of them among Problems
 	Config   decision.Config  // zero fields mean defaults
 	Level    float64          // decision.Level of this confirmation
+	// Known is what is known of the parent, and optional. It never counts for the
+	// decision; with it the verdict also names unclaimed problems as fixed.
+	Known map[string]Rate
 	// Have are rounds that an earlier attempt measured, from round 0 without a
 	// gap. They are replayed, not run again, and lead to the same state.
 	Have []Round

@@ -209,3 +209,30 @@ func (t tape) Run(context.Context, []model.Problem, bool) (model.Run, error) {
 	}
 	return r.Candidate, nil
 }
+
+// A change that mends many problems is confirmed on a few of them; with what is
+// known of the parent the verdict names the others too, but no flaky one.
+func TestVerdictNamesUnclaimedFixes(t *testing.T) {
+	ps := problems(2, "a", "b", "n", "h", "x")
+	pass := map[string]float64{"a": 0, "b": 0, "n": 0.5, "h": 0}
+	known := map[string]trial.Rate{"a": {Runs: 2}, "b": {Runs: 2}, "n": {Passed: 1, Runs: 2}, "h": {Runs: 2}, "x": {Passed: 2, Runs: 2}}
+	in := input(decision.Level(0.05, 1), fix("a"), ps)
+	in.Known = known
+	for seed := range uint64(30) {
+		v, err := trial.Confirm(context.Background(), newBench(seed, pass), newBench(seed+100, map[string]float64{"n": 0.5}), in, nil)
+		require.NoError(t, err)
+		require.True(t, v.Keep)
+		require.Equal(t, []string{"a", "b", "h"}, v.Fixed)
+		require.Contains(t, v.Reason, "a improved")
+	}
+}
+
+func TestReasonsAreSentences(t *testing.T) {
+	same := map[string]float64{"a": 0}
+	v, err := trial.Confirm(context.Background(), newBench(1, same), newBench(2, same), input(decision.Level(0.05, 1), fix("a"), problems(0, "a")), nil)
+	require.NoError(t, err)
+	require.Equal(t, "the gain did not repeat and would not be shown in the rounds left: evidence 1 of the 220 needed after 6 rounds", v.Reason)
+	v, err = trial.Confirm(context.Background(), newBench(1, same), newBench(2, nil), input(decision.Level(0.05, 1), fix("a"), problems(0, "a")), nil)
+	require.NoError(t, err)
+	require.Regexp(t, `^a improved, and nothing is proven worse: evidence \d+ of the 220 needed after 9 rounds$`, v.Reason)
+}

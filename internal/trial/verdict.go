@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"ratchet/internal/decision"
@@ -27,8 +28,9 @@ type Verdict struct {
 	// problem the mean over its runs. They are zero when nothing was run.
 	ParentScore model.Score `json:"parent_score"`
 	Score       model.Score `json:"score"`
-	// Fixed are the claims that did better in most rounds, Broken the suspects
-	// proven worse. Single outcomes of a full round are in neither.
+	// Fixed are the claims that did better in most rounds and, when ConfirmInput
+	// has Known, the other problems that never passed on the parent in all that is
+	// known and always on the candidate. Broken are the suspects proven worse.
 	Fixed    []string      `json:"fixed"`
 	Broken   []string      `json:"broken"`
 	Tampered string        `json:"tampered"` // why the candidate's runs cannot be believed, or empty
@@ -54,6 +56,7 @@ func (c *confirm) verdict() Verdict {
 			v.Fixed = append(v.Fixed, e.Problem)
 		}
 	}
+	v.Fixed = append(v.Fixed, c.alsoFixed()...)
 	worseAt := c.in.Config.WithDefaults().WorseAt
 	for _, e := range c.fold.Suspects() {
 		v.Suspects = append(v.Suspects, c.data(e))
@@ -63,6 +66,25 @@ func (c *confirm) verdict() Verdict {
 	}
 	v.Reason = c.reason(v)
 	return v
+}
+
+// alsoFixed are unclaimed problems that the candidate mends as well: a change
+// that fixes many is confirmed on a few of them.
+func (c *confirm) alsoFixed() []string {
+	claimed := map[string]bool{}
+	for _, x := range c.in.Claims {
+		claimed[x.Problem] = true
+	}
+	var fixed []string
+	before, after := Rates(c.parent...), Rates(c.candidate...)
+	for _, p := range c.in.Problems {
+		known, a, b := c.in.Known[p.ID], before[p.ID], after[p.ID]
+		never := known.Runs >= minBaseline && known.Passed == 0 && a.Runs > 0 && a.Passed == 0
+		if never && !claimed[p.ID] && b.Runs > 0 && b.Passed == b.Runs {
+			fixed = append(fixed, p.ID)
+		}
+	}
+	return fixed
 }
 
 // data is the evidence on one problem with its scores. A claimed problem that
@@ -96,10 +118,16 @@ func (c *confirm) reason(v Verdict) string {
 }
 
 func (c *confirm) improved(v Verdict) string {
-	if n := len(v.Claims); len(v.Fixed) == 0 || len(v.Fixed) < n {
+	var each []string
+	for _, x := range v.Claims {
+		if slices.Contains(v.Fixed, x.Problem) {
+			each = append(each, x.Problem)
+		}
+	}
+	if n := len(v.Claims); len(each) < n {
 		return fmt.Sprintf("%s improved together", count(n, "problem"))
 	}
-	return list(v.Fixed) + " improved"
+	return list(each) + " improved"
 }
 
 func count(n int, what string) string {
