@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"ratchet/internal/devstack"
+	"ratchet/internal/natsx"
 )
 
 const (
@@ -83,11 +84,26 @@ func runChild(dir string) {
 	s, err := devstack.Start(ctx, devstack.Config{Dir: dir})
 	fatal(err)
 	fatal(devstack.WriteInfo(dir, s.Info(lock)))
+	fatal(publish(ctx, s))
 	c, _, err := startSteps(s, dir, true)
 	fatal(err)
 	_, err = c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "killed", TaskQueue: queue}, steps, killSteps)
 	fatal(err)
 	select {}
+}
+
+// publish sends one event, and returns when the server says that it is stored.
+func publish(ctx context.Context, s *devstack.Stack) error {
+	c, err := natsx.Connect(ctx, natsx.Config{URL: s.NATSURL()})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.EnsureStreams(ctx); err != nil {
+		return err
+	}
+	_, err = c.Publish(ctx, natsx.Message{Subject: "ratchet.failures.low.a", ID: "1", Data: []byte("x")})
+	return err
 }
 
 func fatal(err error) {
@@ -137,6 +153,7 @@ func TestWorkflowSurvivesKill(t *testing.T) {
 
 func finishSteps(t *testing.T, dir string) {
 	s := start(t, devstack.Config{Dir: dir})
+	requireEventKept(t, s)
 	c, w, err := startSteps(s, dir, false)
 	require.NoError(t, err)
 	defer c.Close()
@@ -156,4 +173,14 @@ func finishSteps(t *testing.T, dir string) {
 	d, err := c.DescribeWorkflowExecution(t.Context(), "killed", "")
 	require.NoError(t, err)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, d.GetWorkflowExecutionInfo().GetStatus())
+}
+
+func requireEventKept(t *testing.T, s *devstack.Stack) {
+	t.Helper()
+	c, err := natsx.Connect(t.Context(), natsx.Config{URL: s.NATSURL()})
+	require.NoError(t, err)
+	defer c.Close()
+	n, err := c.Pending(t.Context(), natsx.FailuresStream)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
 }

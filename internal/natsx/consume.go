@@ -70,32 +70,31 @@ func (c Consumer) withDefaults() Consumer {
 // fetchAhead is how many messages wait on this side; their AckWait runs already.
 const fetchAhead = 64
 
+// EnsureConsumer makes the consumer, or brings it up to date. Consume does so by
+// itself; this is for those who want to know early that it works.
+func (c *Client) EnsureConsumer(ctx context.Context, spec Consumer) error {
+	_, err := c.openConsumer(ctx, spec.withDefaults())
+	return err
+}
+
 // Consume hands messages to h, one after the other in the order of the stream
 // but for those that are tried again, until ctx ends; it then finishes the
-// message in hand, gives back what it had fetched, and returns nil. While the
-// server cannot be reached it waits for it to come back. It returns an error only
-// when the consumer cannot be made at the start.
-func (c *Client) Consume(ctx context.Context, spec Consumer, h Handler) error {
+// message in hand, gives back what it had fetched, and returns. While the server
+// cannot be reached, or refuses the consumer, it tries again and logs why.
+func (c *Client) Consume(ctx context.Context, spec Consumer, h Handler) {
 	spec = spec.withDefaults()
 	l := &loop{client: c, spec: spec, handle: h, log: c.cfg.Logger.With("stream", spec.Stream, "consumer", spec.Durable)}
-	cons, err := l.open(ctx)
-	if err != nil {
-		return err
-	}
-	for failures := 0; ctx.Err() == nil; failures++ {
-		if err := l.run(ctx, cons, &failures); err == nil || ctx.Err() != nil {
-			return nil
-		} else if failures > 0 {
-			l.log.Warn("consuming was interrupted", "error", err)
+	for failures := 0; ; failures++ {
+		err := l.run(ctx, &failures)
+		if ctx.Err() != nil {
+			return
 		}
-		if !sleep(ctx, backoff(failures, spec.RetryMin, spec.RetryMax)) {
-			return nil
-		}
-		if again, err := l.open(ctx); err == nil {
-			cons = again // somebody may have deleted it meanwhile
+		wait := Backoff(failures, 50*time.Millisecond, 5*time.Second)
+		l.log.Warn("consuming was interrupted, trying again", "wait", wait, "error", err)
+		if !sleep(ctx, wait) {
+			return
 		}
 	}
-	return nil
 }
 
 // loop is one run of Consume.
@@ -106,22 +105,27 @@ type loop struct {
 	log    *slog.Logger
 }
 
-func (l *loop) open(ctx context.Context) (jetstream.Consumer, error) {
-	cons, err := l.client.js.CreateOrUpdateConsumer(ctx, l.spec.Stream, jetstream.ConsumerConfig{
-		Durable:       l.spec.Durable,
-		FilterSubject: l.spec.Filter,
+func (c *Client) openConsumer(ctx context.Context, spec Consumer) (jetstream.Consumer, error) {
+	cons, err := c.js.CreateOrUpdateConsumer(ctx, spec.Stream, jetstream.ConsumerConfig{
+		Durable:       spec.Durable,
+		FilterSubject: spec.Filter,
 		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       l.spec.AckWait,
-		MaxDeliver:    l.spec.MaxDeliver,
+		AckWait:       spec.AckWait,
+		MaxDeliver:    spec.MaxDeliver,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("natsx: make the consumer %s on %s: %w", l.spec.Durable, l.spec.Stream, err)
+		return nil, fmt.Errorf("natsx: make the consumer %s on %s: %w", spec.Durable, spec.Stream, err)
 	}
 	return cons, nil
 }
 
-// run consumes until ctx ends, when it returns nil, or the consumer fails.
-func (l *loop) run(ctx context.Context, cons jetstream.Consumer, failures *int) error {
+// run consumes until ctx ends or the consumer fails, and sets failures to 0 for
+// each message: it works again.
+func (l *loop) run(ctx context.Context, failures *int) error {
+	cons, err := l.client.openConsumer(ctx, l.spec)
+	if err != nil {
+		return err
+	}
 	it, err := cons.Messages(jetstream.PullMaxMessages(fetchAhead), jetstream.PullHeartbeat(2*time.Second), jetstream.PullExpiry(10*time.Second))
 	if err != nil {
 		return err
@@ -130,9 +134,6 @@ func (l *loop) run(ctx context.Context, cons jetstream.Consumer, failures *int) 
 		msg, err := it.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			l.giveBack(it)
-			if ctx.Err() != nil {
-				return nil
-			}
 			return err
 		}
 		*failures = 0
@@ -212,7 +213,7 @@ func (l *loop) settle(msg jetstream.Msg, err error) {
 	case errors.As(err, &final):
 		err = l.terminate(msg, r, final)
 	default:
-		wait := backoff(int(r.Deliveries)-1, l.spec.RetryMin, l.spec.RetryMax)
+		wait := Backoff(int(r.Deliveries)-1, l.spec.RetryMin, l.spec.RetryMax)
 		l.log.Warn("a message will be tried again", "seq", r.Seq, "deliveries", r.Deliveries, "wait", wait, "error", err)
 		err = msg.NakWithDelay(wait)
 	}
@@ -245,9 +246,9 @@ func received(msg jetstream.Msg) (Received, error) {
 	}, nil
 }
 
-// backoff is lo doubled n times, at most hi, less up to a fifth at random so that
+// Backoff is lo doubled n times, at most hi, less up to a fifth at random so that
 // many that failed together do not come back together.
-func backoff(n int, lo, hi time.Duration) time.Duration {
+func Backoff(n int, lo, hi time.Duration) time.Duration {
 	d := hi
 	if n < 32 && lo<<n > 0 {
 		d = min(hi, lo<<max(n, 0))

@@ -62,8 +62,8 @@ func (c *Client) publishDeadLetter(ctx context.Context, d deadLetter, subject st
 // MaxDeliver attempts, from their stream to the dead letters, until ctx ends. It
 // reads the server's advisories, which are stored, so it catches up on what
 // happened while nobody ran it. Any number of processes may run it.
-func (c *Client) CopyDeadLetters(ctx context.Context) error {
-	return c.Consume(ctx, Consumer{Stream: AdvisoriesStream, Durable: "dead-letters"}, c.copyDeadLetter)
+func (c *Client) CopyDeadLetters(ctx context.Context) {
+	c.Consume(ctx, Consumer{Stream: AdvisoriesStream, Durable: "dead-letters"}, c.copyDeadLetter)
 }
 
 func (c *Client) copyDeadLetter(ctx context.Context, advisory Received) error {

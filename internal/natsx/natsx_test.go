@@ -27,18 +27,12 @@ func connect(t *testing.T, url string) *natsx.Client {
 	return c
 }
 
-// background runs f until the test ends, and checks that it then ends well.
-func background(t *testing.T, f func(context.Context) error) (stop func()) {
+// background runs f until the test ends, or until stop.
+func background(t *testing.T, f func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- f(ctx) }()
-	var once sync.Once
-	stop = func() {
-		once.Do(func() {
-			cancel()
-			require.NoError(t, <-done)
-		})
-	}
+	done := make(chan struct{})
+	go func() { defer close(done); f(ctx) }()
+	stop = func() { cancel(); <-done }
 	t.Cleanup(stop)
 	return stop
 }
@@ -78,8 +72,8 @@ func TestConsumeAcknowledgesAfterTheWork(t *testing.T) {
 	}
 	seen := make(chan natsx.Received, 10)
 	spec := natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d", RetryMin: time.Millisecond, RetryMax: 5 * time.Millisecond}
-	stop := background(t, func(ctx context.Context) error {
-		return c.Consume(ctx, spec, func(_ context.Context, r natsx.Received) error {
+	stop := background(t, func(ctx context.Context) {
+		c.Consume(ctx, spec, func(_ context.Context, r natsx.Received) error {
 			seen <- r
 			if string(r.Data) == "1" && r.Deliveries == 1 {
 				return errors.New("not yet")
@@ -106,8 +100,8 @@ func TestSlowWorkIsNotDeliveredTwice(t *testing.T) {
 	publish(t, c, "ratchet.failures.low.a", "1", "x")
 	const ackWait = time.Second
 	seen := make(chan natsx.Received, 10)
-	background(t, func(ctx context.Context) error {
-		return c.Consume(ctx, natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d", AckWait: ackWait}, func(_ context.Context, r natsx.Received) error {
+	background(t, func(ctx context.Context) {
+		c.Consume(ctx, natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d", AckWait: ackWait}, func(_ context.Context, r natsx.Received) error {
 			seen <- r
 			time.Sleep(2 * ackWait) // the work, not a wait for anything
 			return nil
@@ -127,8 +121,8 @@ func TestStopGivesBackWhatWasFetched(t *testing.T) {
 	spec := natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d", AckWait: time.Hour}
 	first, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	stop := background(t, func(ctx context.Context) error {
-		return c.Consume(ctx, spec, func(context.Context, natsx.Received) error {
+	stop := background(t, func(ctx context.Context) {
+		c.Consume(ctx, spec, func(context.Context, natsx.Received) error {
 			once.Do(func() { close(first); <-release })
 			return nil
 		})
@@ -136,8 +130,8 @@ func TestStopGivesBackWhatWasFetched(t *testing.T) {
 	<-first
 	time.AfterFunc(10*time.Millisecond, func() { close(release) })
 	stop()
-	background(t, func(ctx context.Context) error {
-		return c.Consume(ctx, spec, func(context.Context, natsx.Received) error { return nil })
+	background(t, func(ctx context.Context) {
+		c.Consume(ctx, spec, func(context.Context, natsx.Received) error { return nil })
 	})
 	requirePending(t, c, natsx.FailuresStream, 0)
 }
@@ -147,8 +141,8 @@ func TestTerminatedMessagesBecomeDeadLetters(t *testing.T) {
 	c := connect(t, url)
 	publish(t, c, "ratchet.failures.high.team.bot", "1", "poison")
 	background(t, c.CopyDeadLetters)
-	background(t, func(ctx context.Context) error {
-		return c.Consume(ctx, natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d"}, func(context.Context, natsx.Received) error {
+	background(t, func(ctx context.Context) {
+		c.Consume(ctx, natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d"}, func(context.Context, natsx.Received) error {
 			return natsx.Terminate(errors.New("bad\nschema"))
 		})
 	})
@@ -162,8 +156,8 @@ func TestMessagesTriedTooOftenBecomeDeadLetters(t *testing.T) {
 	c := connect(t, url)
 	publish(t, c, "ratchet.failures.high.team.bot", "1", "cursed")
 	spec := natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d", MaxDeliver: 2, RetryMin: time.Millisecond, RetryMax: time.Millisecond}
-	background(t, func(ctx context.Context) error {
-		return c.Consume(ctx, spec, func(context.Context, natsx.Received) error { return errors.New("never works") })
+	background(t, func(ctx context.Context) {
+		c.Consume(ctx, spec, func(context.Context, natsx.Received) error { return errors.New("never works") })
 	})
 	requirePending(t, c, natsx.AdvisoriesStream, 1)
 	background(t, c.CopyDeadLetters) // started late, it catches up
@@ -194,8 +188,8 @@ func TestConsumeSurvivesARestartOfTheServer(t *testing.T) {
 	server := natstest.Start(t)
 	c := connect(t, server.URL)
 	seen := make(chan string, 10)
-	background(t, func(ctx context.Context) error {
-		return c.Consume(ctx, natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d", RetryMin: 10 * time.Millisecond}, func(_ context.Context, r natsx.Received) error {
+	background(t, func(ctx context.Context) {
+		c.Consume(ctx, natsx.Consumer{Stream: natsx.FailuresStream, Durable: "d", RetryMin: 10 * time.Millisecond}, func(_ context.Context, r natsx.Received) error {
 			seen <- string(r.Data)
 			return nil
 		})
