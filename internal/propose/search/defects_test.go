@@ -98,4 +98,6 @@ func TestRepairsOfDefectsComeEarly(t *testing.T) {
 	t.Logf("%d defects: median rank %d; within 10: %.0f%%, 24: %.0f%%, 48: %.0f%%, 120: %.0f%%; missing %d",
 		len(ranks), ranks[len(ranks)/2], 100*within(10), 100*within(24), 100*within(48), 100*within(120), missing)
 	require.GreaterOrEqual(t, len(ranks), 30)
+	require.GreaterOrEqual(t, within(24), 0.6, "one generation's worth of candidates")
+	require.GreaterOrEqual(t, within(120), 0.95, "five generations' worth")
 }

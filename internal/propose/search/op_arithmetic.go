@@ -230,6 +230,9 @@ func sign(r *region, n ast.Node, emit emitter) {
 		w = 1
 	}
 	becomes(r, e, "-"+text, w, emit)
+	if b, ok := e.(*ast.BinaryExpr); ok && b.Op == token.SUB && isInt(r.typeOf(e)) {
+		becomes(r, e, "max("+r.text(e)+", "+operand(r, b.Y)+" - "+operand(r, b.X)+")", 0.8, emit)
+	}
 	if isFloat(r.typeOf(e)) {
 		becomes(r, e, "math.Abs("+r.text(e)+")", w, emit, "math")
 	}

@@ -50,6 +50,8 @@ func offByOne(r *region, n ast.Node, emit emitter) {
 // limitWeight says how likely an expression's place is one for an off-by-one, 0 for none.
 func (r *region) limitWeight(e ast.Expr) float64 {
 	switch p := r.parents[e].(type) {
+	case *ast.ParenExpr:
+		return r.limitWeight(p)
 	case *ast.IndexExpr:
 		if p.Index != e {
 			return 0
@@ -72,9 +74,12 @@ func (r *region) limitWeight(e ast.Expr) float64 {
 			return 0.5
 		case token.EQL, token.NEQ:
 			return 0.5
-		case token.SUB:
-			return 0.5
-		case token.ADD, token.MUL, token.QUO, token.REM:
+		case token.ADD, token.SUB:
+			if r.limitWeight(p) > 0 { // one off the whole is the same
+				return 0
+			}
+			return 0.4
+		case token.MUL, token.QUO, token.REM:
 			return 0.3
 		}
 	case *ast.ReturnStmt:

@@ -142,7 +142,7 @@ func droppedOperand(r *region, n ast.Node, emit emitter) {
 		if r.constant(b) {
 			return
 		}
-		w = 0.6
+		w = 0.8
 	default:
 		return
 	}

@@ -32,7 +32,7 @@ func TestCandidatesCompile(t *testing.T) {
 	fset := token.NewFileSet()
 	imp := importer.ForCompiler(fset, "source", nil)
 	for _, d := range readDefects(t) {
-		for _, c := range proposeAll(t, p, propose.Request{Brief: flatBrief(d.wrong), Tree: treeOf(d.wrong), N: 60}) {
+		for _, c := range proposeAll(t, p, propose.Request{Brief: flatBrief(d.wrong), Tree: treeOf(d.wrong), N: 30}) {
 			require.Len(t, c.Edits, 1)
 			require.Equal(t, "p.go", c.Edits[0].Path)
 			formatted, err := format.Source(c.Edits[0].Data)
