@@ -58,7 +58,7 @@ func TestWealthIsASupermartingale(t *testing.T) {
 		for _, p := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 1} {
 			for _, drop := range []float64{0, 0.05} { // the candidate is equal, or worse
 				laws := []law{flips(p, max(p-drop, 0))}
-				checkNull(t, fmt.Sprintf("bet %g, p %g, drop %g", bet, p, drop), level, bet, 9, laws)
+				checkNull(t, fmt.Sprintf("bet %g, p %g, drop %g", bet, p, drop), level, bet, 7, laws)
 			}
 		}
 	}
