@@ -18,6 +18,8 @@ const grace = 10 * time.Second
 func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Outcome, error) {
 	b.op.Lock()
 	defer b.op.Unlock()
+	ctx, release := b.during(ctx)
+	defer release()
 	var out sandbox.Outcome
 	r := &run{box: b, user: orRunner(cmd.User), commands: []sandbox.Command{cmd}, parallel: 1, exec: true,
 		emit: func(_ int, o sandbox.Outcome) { out = o }}
@@ -40,9 +42,8 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Outcome, e
 func (b *box) Batch(ctx context.Context, batch sandbox.Batch, emit func(int, sandbox.Outcome) error) error {
 	b.op.Lock()
 	defer b.op.Unlock()
-	if len(batch.Commands) == 0 {
-		return nil
-	}
+	ctx, release := b.during(ctx)
+	defer release()
 	// The reader never waits for emit, or a slow emit would falsify the times.
 	type result struct {
 		i int

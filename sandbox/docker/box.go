@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -21,6 +22,9 @@ type box struct {
 	id     string
 	spec   sandbox.Spec
 
+	life context.Context // until Close
+	end  context.CancelCauseFunc
+
 	op       sync.Mutex
 	sessions map[sandbox.User]*session
 	oomKills int64 // as last heard from a helper
@@ -34,7 +38,15 @@ type box struct {
 var _ sandbox.Box = (*box)(nil)
 
 func newBox(e *Engine, id string, spec sandbox.Spec) *box {
-	return &box{engine: e, id: id, spec: spec, sessions: map[sandbox.User]*session{}}
+	life, end := context.WithCancelCause(context.Background())
+	return &box{engine: e, id: id, spec: spec, life: life, end: end, sessions: map[sandbox.User]*session{}}
+}
+
+// during is ctx, ended by Close as well.
+func (b *box) during(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(b.life, func() { cancel(sandbox.ErrDead) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // ID is the container's id.
@@ -75,6 +87,7 @@ func (b *box) Close(ctx context.Context) error {
 		return b.err
 	}
 	defer close(closed)
+	b.end(sandbox.ErrDead)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	b.err = b.engine.remove(ctx, b.id)
@@ -136,12 +149,12 @@ func (b *box) drop(user sandbox.User) {
 // engine away, or only the helper gone.
 func (b *box) failure(ctx context.Context, op, object string, user sandbox.User, err error) error {
 	b.drop(user)
-	if ctx.Err() != nil {
-		b.kill() // whatever was under way must not go on
-		return &sandbox.Error{Op: op, Object: object, Err: errors.Join(ctx.Err(), sandbox.ErrDead)}
-	}
 	if b.dead() {
 		return &sandbox.Error{Op: op, Object: object, Err: sandbox.ErrDead}
+	}
+	if ctx.Err() != nil {
+		b.kill() // whatever was under way must not go on
+		return &sandbox.Error{Op: op, Object: object, Err: context.Cause(ctx)}
 	}
 	probe, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
@@ -158,14 +171,34 @@ func (b *box) failure(ctx context.Context, op, object string, user sandbox.User,
 	return &sandbox.Error{Op: op, Object: object, Err: err}
 }
 
+// endTime is how long a container that refuses a new process is given to end.
+const endTime = 2 * time.Second
+
+// noHelper explains why a helper could not be started: most likely the box is
+// about to end, while the engine still calls it running.
+func (b *box) noHelper(ctx context.Context, op, object string, user sandbox.User, err error) error {
+	if !b.dead() && ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, endTime)
+		ended, failed := b.engine.api.ContainerWait(wait, b.id, container.WaitConditionNotRunning)
+		select {
+		case <-ended:
+		case <-failed:
+		}
+		cancel()
+	}
+	return b.failure(ctx, op, object, user, err)
+}
+
 // call sends one request that is neither a command nor a batch.
 func (b *box) call(ctx context.Context, object string, user sandbox.User, r wire.Request, files []model.File, data func([]byte) error) error {
 	b.op.Lock()
 	defer b.op.Unlock()
+	ctx, release := b.during(ctx)
+	defer release()
 	op := string(r.Op)
 	s, err := b.session(ctx, user)
 	if err != nil {
-		return b.failure(ctx, op, object, user, err)
+		return b.noHelper(ctx, op, object, user, err)
 	}
 	stop := context.AfterFunc(ctx, s.close)
 	defer stop()
@@ -181,13 +214,24 @@ func (b *box) call(ctx context.Context, object string, user sandbox.User, r wire
 	return faultError(op, object, reply.Fault, reply.Detail)
 }
 
+// filesAtOnce keeps the list of files in one frame.
+const filesAtOnce = 4096
+
 // Put lays files in; see sandbox.Box.
 func (b *box) Put(ctx context.Context, dir string, user sandbox.User, files []model.File) error {
 	announced, err := announce(dir, files)
 	if err != nil {
 		return &sandbox.Error{Op: "put", Object: dir, Err: err}
 	}
-	return b.call(ctx, dir, orRunner(user), wire.Request{Op: wire.OpPut, Dir: dir, Files: announced}, files, nil)
+	for first := true; first || len(files) > 0; first = false {
+		n := min(len(files), filesAtOnce)
+		r := wire.Request{Op: wire.OpPut, Dir: dir, Files: announced[:n]}
+		if err := b.call(ctx, dir, orRunner(user), r, files[:n], nil); err != nil {
+			return err
+		}
+		files, announced = files[n:], announced[n:]
+	}
+	return nil
 }
 
 // Get reads one file; see sandbox.Box. It reads as Runner, so that whatever

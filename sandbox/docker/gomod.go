@@ -185,6 +185,6 @@ func (e *Engine) fetchOutside(ctx context.Context, b *box, t Target, modules []m
 func (e *Engine) copyModules(ctx context.Context, b *box, cache string) error {
 	body := stream(func(r *rootfs) error { return r.tree(cache, moduleCache, wire.BuilderID, nil) })
 	defer body.Close()
-	err := e.api.CopyToContainer(ctx, b.id, "/", body, container.CopyToContainerOptions{CopyUIDGID: true})
+	err := e.api.CopyToContainer(ctx, b.id, "/", body, container.CopyToContainerOptions{})
 	return e.wrap("copy modules into", b.id, err)
 }

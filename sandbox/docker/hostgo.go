@@ -53,19 +53,29 @@ func (e *Engine) hostGo(ctx context.Context, progress func(string)) (string, err
 	if err != nil {
 		return "", e.wrap("read", root, err)
 	}
-	ref := "ratchet/host-go:" + key
-	return e.once(ctx, ref, func(ctx context.Context) error {
+	raw, err := e.once(ctx, "ratchet/host-go-raw:"+key, func(ctx context.Context) error {
 		progress("making the image host-go from " + root)
-		raw := "ratchet/host-go-raw:" + key
-		if err := e.importHostGo(ctx, root, raw); err != nil {
-			return err
-		}
-		defer e.untag(ctx, raw)
-		progress("compiling the standard library in it")
-		return e.derive(ctx, raw, ref, func(ctx context.Context, b *box) error {
-			return e.setUp(ctx, b, sandbox.Command{Argv: []string{"go", "build", "std"}, User: sandbox.Builder, Timeout: setUpTime, Env: setUpEnv(nil)})
-		})
+		return e.importHostGo(ctx, root, "ratchet/host-go-raw:"+key)
 	})
+	if err != nil {
+		return "", err
+	}
+	warm, err := e.once(ctx, "ratchet/host-go-std:"+key, func(ctx context.Context) error {
+		progress("compiling the standard library in it")
+		return e.derive(ctx, raw, "ratchet/host-go-std:"+key, buildStd(e))
+	})
+	if err != nil {
+		return "", err
+	}
+	return e.withHelper(ctx, warm, "ratchet/host-go:")
+}
+
+func buildStd(e *Engine) func(context.Context, *box) error {
+	return func(ctx context.Context, b *box) error {
+		return e.setUp(ctx, b, sandbox.Command{
+			Argv: []string{"go", "build", "std"}, User: sandbox.Builder, Timeout: setUpTime, Env: setUpEnv(nil),
+		})
+	}
 }
 
 // hostRoot is the host's GOROOT, which must run on the engine.
@@ -90,14 +100,11 @@ func (e *Engine) hostRoot(ctx context.Context) (string, error) {
 	return root, nil
 }
 
-// hostKey identifies the tool chain, the helper and the way the image is made.
+// hostKey identifies the tool chain and the way the image is made, but not the
+// helper: that is laid over it, so that a new one does not cost a compilation.
 func (e *Engine) hostKey(root string) (string, error) {
 	h := sha256.New()
-	helper, err := helperKey()
-	if err != nil {
-		return "", err
-	}
-	fmt.Fprintln(h, recipe, e.arch, root, helper)
+	fmt.Fprintln(h, recipe, e.arch, root)
 	for _, name := range []string{"VERSION", "bin/go", "pkg/tool/linux_" + e.arch + "/compile"} {
 		f, err := os.Open(filepath.Join(root, name))
 		if err != nil {

@@ -126,12 +126,6 @@ func (e *Engine) freeze(ctx context.Context, id, ref string) error {
 	return e.wrap("freeze", ref, err)
 }
 
-func (e *Engine) untag(ctx context.Context, ref string) {
-	if _, err := e.api.ImageRemove(context.WithoutCancel(ctx), ref, image.RemoveOptions{}); err != nil && !cerrdefs.IsNotFound(err) {
-		e.log.Warn("an image could not be removed", "image", ref, "error", err)
-	}
-}
-
 // named makes an image of somebody else's usable: it is pulled when it is
 // absent, and the helper is laid into a copy.
 func (e *Engine) named(ctx context.Context, name string, progress func(string)) (string, error) {
@@ -146,15 +140,17 @@ func (e *Engine) named(ctx context.Context, name string, progress func(string)) 
 		return "", &sandbox.Error{Op: "use", Object: name, Err: fmt.Errorf("the image declares volumes, which would be writable space without a limit"),
 			Hint: "use an image without VOLUME"}
 	}
+	return e.withHelper(ctx, img.ID, "ratchet/base:")
+}
+
+// withHelper makes a copy of an image that has the present helper in it.
+func (e *Engine) withHelper(ctx context.Context, id, repository string) (string, error) {
 	key, err := helperKey()
 	if err != nil {
 		return "", err
 	}
-	ref := "ratchet/base:" + digest(recipe, e.arch, img.ID, key)
-	return e.once(ctx, ref, func(ctx context.Context) error {
-		progress("laying the sandbox helper into " + name)
-		return e.layHelper(ctx, img.ID, ref)
-	})
+	ref := repository + digest(recipe, e.arch, id, key)
+	return e.once(ctx, ref, func(ctx context.Context) error { return e.layHelper(ctx, id, ref) })
 }
 
 func (e *Engine) find(ctx context.Context, name string, progress func(string)) (image.InspectResponse, error) {
@@ -201,7 +197,7 @@ func (e *Engine) layHelper(ctx context.Context, from, ref string) (err error) {
 	defer func() { err = errors.Join(err, e.remove(context.WithoutCancel(ctx), created.ID)) }()
 	body := stream(func(r *rootfs) error { return r.base(helper) })
 	defer body.Close()
-	if err := e.api.CopyToContainer(ctx, created.ID, "/", body, container.CopyToContainerOptions{CopyUIDGID: true}); err != nil {
+	if err := e.api.CopyToContainer(ctx, created.ID, "/", body, container.CopyToContainerOptions{}); err != nil {
 		return e.wrap("copy the helper into", ref, err)
 	}
 	return e.freeze(ctx, created.ID, ref)
@@ -210,22 +206,32 @@ func (e *Engine) layHelper(ctx context.Context, from, ref string) (err error) {
 // RemoveImages removes every image that this package has made and that no
 // container uses, and returns how many.
 func (e *Engine) RemoveImages(ctx context.Context) (int, error) {
+	total := 0
+	for { // an image goes only after those that were made from it
+		n, err := e.removeImages(ctx)
+		total += n
+		if n == 0 || err != nil {
+			return total, err
+		}
+	}
+}
+
+func (e *Engine) removeImages(ctx context.Context) (int, error) {
 	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelImage))})
 	if err != nil {
 		return 0, e.wrap("list", "images", err)
 	}
 	n := 0
-	var errs []error
 	for _, img := range list {
 		_, err := e.api.ImageRemove(ctx, img.ID, image.RemoveOptions{Force: len(img.RepoTags) > 1, PruneChildren: true})
 		switch {
 		case err == nil:
 			n++
 		case !cerrdefs.IsConflict(err) && !cerrdefs.IsNotFound(err):
-			errs = append(errs, e.wrap("remove", img.ID, err))
+			return n, e.wrap("remove", img.ID, err)
 		}
 	}
-	return n, errors.Join(errs...)
+	return n, nil
 }
 
 // digest is a short key over parts.

@@ -148,6 +148,7 @@ func (e *Engine) containerConfig(spec sandbox.Spec) (*container.Config, *contain
 			labelPurpose:  spec.Purpose,
 		},
 		AttachStdout: true,
+		Healthcheck:  &container.HealthConfig{Test: []string{"NONE"}}, // the image's would run beside the code under test
 	}
 	host := &container.HostConfig{
 		AutoRemove:  true,

@@ -119,7 +119,7 @@ func (r *run) once(ctx context.Context) error {
 	b := r.box
 	s, err := b.session(ctx, r.user)
 	if err != nil {
-		return b.failure(ctx, "start the helper in", b.id, r.user, err)
+		return b.noHelper(ctx, "start the helper in", b.id, r.user, err)
 	}
 	r.mu.Lock()
 	r.session = s
@@ -260,7 +260,7 @@ func (r *run) end(payload []byte, watch *watch) error {
 	if e.Fault != "" {
 		return faultError("run", r.commands[i].Argv[0], e.Fault, e.Detail)
 	}
-	r.finish(i, sandbox.Outcome{ExitCode: e.Code, Signal: e.Signal, TimedOut: e.TimedOut, OutOfMemory: e.OOM, Truncated: e.Truncated})
+	r.finish(i, sandbox.Outcome{ExitCode: e.Code, Signal: e.Signal, TimedOut: e.TimedOut, OutOfMemory: e.OOM, Truncated: e.Truncated, Wall: e.Wall})
 	return nil
 }
 
@@ -270,7 +270,7 @@ func (r *run) finish(i int, o sandbox.Outcome) {
 	st.ended = true
 	o.Stdout, o.Stderr = st.stdout.data, st.stderr.data
 	o.Truncated = o.Truncated || st.stdout.cut || st.stderr.cut
-	if !st.started.IsZero() {
+	if o.Wall == 0 && !st.started.IsZero() { // nobody inside could take the time
 		o.Wall = time.Since(st.started)
 	}
 	r.emit(i, o)
@@ -294,7 +294,7 @@ func (r *run) broken(ctx context.Context, err error) error {
 	before := b.oomKills
 	failed := b.failure(ctx, "run in", b.id, r.user, err)
 	switch {
-	case ctx.Err() != nil || errors.Is(failed, sandbox.ErrUnavailable):
+	case ctx.Err() != nil || errors.Is(failed, sandbox.ErrUnavailable): // ended by the caller, or nobody to ask
 		return failed
 	case errors.Is(failed, sandbox.ErrDead):
 		if b.engine.sawOOM(b.id) {
@@ -303,7 +303,7 @@ func (r *run) broken(ctx context.Context, err error) error {
 		return failed
 	}
 	if _, err := b.session(ctx, r.user); err != nil { // its hello counts who ran out of memory
-		return b.failure(ctx, "start the helper in", b.id, r.user, err)
+		return b.noHelper(ctx, "start the helper in", b.id, r.user, err)
 	}
 	if !r.killed(b.oomKills > before) {
 		return failed // nothing was running: trying again would not help

@@ -68,10 +68,23 @@ func prepare() error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
+	if err := quietGo(); err != nil {
+		return err
+	}
 	if _, err := os.Stat(wire.WarmCache); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return linkCache(wire.WarmCache, cache)
+}
+
+// quietGo keeps the go command from counting its own use, for which it would
+// start a process of its own.
+func quietGo() error {
+	dir := filepath.Join(os.Getenv("HOME"), ".config", "go", "telemetry")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "mode"), []byte("off"), 0o644)
 }
 
 func inWorkDir(path string) bool {

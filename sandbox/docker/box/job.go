@@ -38,6 +38,7 @@ type job struct {
 
 	expired   atomic.Bool
 	truncated atomic.Bool
+	pumped    sync.WaitGroup // standard input
 }
 
 // run runs the command to its end and reports it.
@@ -68,7 +69,7 @@ func (j *job) attempt() wire.Ended {
 		return wire.Ended{Code: -1, Fault: wire.FaultOther, Detail: err.Error()}
 	}
 	cmd := j.command(outW, errW)
-	stdin, err := j.stdin(cmd)
+	started, err := j.stdin(cmd)
 	if err != nil {
 		return wire.Ended{Code: -1, Fault: wire.FaultOther, Detail: err.Error()}
 	}
@@ -76,18 +77,19 @@ func (j *job) attempt() wire.Ended {
 	streams.Go(func() { j.forward(wire.KindStdout, outR) })
 	streams.Go(func() { j.forward(wire.KindStderr, errR) })
 	_ = j.out.WriteIndexed(wire.KindStarted, j.cmd.Index, nil)
+	began := time.Now()
 	err = cmd.Start()
 	outW.Close()
 	errW.Close()
+	started()
 	if err != nil {
-		stdin()
 		streams.Wait()
 		return j.notStarted(err)
 	}
 	// Where memory runs out, the command is to die, not this helper.
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", cmd.Process.Pid), []byte("500"), 0)
 	e := j.wait(cmd)
-	stdin()
+	e.Wall = time.Since(began)
 	drain(&streams, outR, errR)
 	return e
 }
@@ -161,7 +163,7 @@ func (j *job) wait(cmd *exec.Cmd) wire.Ended {
 }
 
 // stdin connects the command's standard input to the frames that follow, or to
-// nothing. The returned function ends it, and returns when all is read.
+// nothing. The returned function lets go of the command's end.
 func (j *job) stdin(cmd *exec.Cmd) (func(), error) {
 	if !j.cmd.Stdin {
 		return func() {}, nil // os/exec opens the null device
@@ -171,13 +173,11 @@ func (j *job) stdin(cmd *exec.Cmd) (func(), error) {
 		return nil, err
 	}
 	cmd.Stdin = r
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	j.pumped.Go(func() {
 		defer w.Close()
 		j.pump(w)
-	}()
-	return func() { r.Close(); <-done }, nil
+	})
+	return func() { r.Close() }, nil
 }
 
 func (j *job) pump(w io.Writer) {

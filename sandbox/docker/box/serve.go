@@ -114,6 +114,7 @@ func (s *server) batch(count, parallel int) error {
 		})
 		if j.cmd.Stdin { // its data comes before the next request
 			wg.Wait()
+			j.pumped.Wait()
 		}
 	}
 	wg.Wait()

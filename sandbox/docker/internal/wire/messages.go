@@ -83,6 +83,9 @@ type Ended struct {
 	OOM       bool   `json:"oom,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 	OOMKills  int64  `json:"oom_kills"` // so far, in this box
+	// Wall is the time from the start to the end of the command. The kernel's
+	// clock is the host's, and the code under test cannot reach the helper.
+	Wall time.Duration `json:"wall"`
 	// Fault and Detail say why the command could not be tried.
 	Fault  Fault  `json:"fault,omitempty"`
 	Detail string `json:"detail,omitempty"`
