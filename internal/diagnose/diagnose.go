@@ -15,9 +15,10 @@ const (
 	maxSuspects           = 600
 	maxProblemsPerSuspect = 8
 	maxFailures           = 20
-	maxTried              = 60
+	maxTried              = 400
 	maxMessage            = 2 << 10 // bytes of one problem's message
 	maxText               = 1 << 10 // bytes of any other quoted text
+	maxTriedText          = 320     // bytes of a past hypothesis or reason
 	maxMentions           = 8
 )
 
@@ -239,7 +240,7 @@ func tried(attempts []model.Attempt) []TriedNote {
 	out := make([]TriedNote, 0, len(sorted))
 	for _, a := range sorted {
 		out = append(out, TriedNote{
-			Hypothesis: head(a.Hypothesis, maxText), Outcome: string(a.Status), Reason: head(a.Reason, maxText),
+			Hypothesis: head(a.Hypothesis, maxTriedText), Outcome: string(a.Status), Reason: head(a.Reason, maxTriedText),
 		})
 	}
 	return out

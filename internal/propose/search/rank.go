@@ -2,11 +2,15 @@ package search
 
 import (
 	"fmt"
+	"go/ast"
 	"hash/fnv"
 	"math"
+	"regexp"
 	"sort"
+	"strings"
 
-	"go/ast"
+	"ratchet/internal/diagnose"
+	"ratchet/internal/model"
 )
 
 // Exponents of the ranking. A defect is somewhere with a probability that grows
@@ -21,6 +25,7 @@ const (
 	fairAfter   = 6.0 // candidates after which a region yields to others
 	tieJitter   = 0.02
 	otherDecays = 0.12 // by how much each mutation of one site lowers the next
+	triedFactor = 0.2  // for what failed on an earlier parent
 )
 
 // ranked is a mutation with its place in the order.
@@ -77,9 +82,39 @@ func (q *query) ofFamily(r *region, f family) []ranked {
 	for i := range out {
 		scale := f.mass * q.symptoms.boost(out[i].cluster, f.name) / math.Pow(max(total, 1e-9), sharePower)
 		out[i].score *= scale * (1 + tieJitter*q.jitter(out[i]))
+		if q.tried[idea(r.src.path, out[i].what)] {
+			out[i].score *= triedFactor
+		}
 	}
 	return out
 }
+
+// idea identifies what a mutation would do, wherever in the file its line is now.
+func idea(path, what string) string { return path + "\x00" + what }
+
+// triedIdeas are what past attempts of this search tried without gain, on any
+// parent. On another parent they may still be right, since defects interact, but
+// what has not been tried at all comes first.
+func triedIdeas(notes []diagnose.TriedNote) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range notes {
+		if n.Outcome != string(model.AttemptFailed) {
+			continue
+		}
+		m := hypothesisPattern.FindStringSubmatch(n.Hypothesis)
+		if m == nil {
+			continue
+		}
+		what := m[2]
+		if i := strings.LastIndex(what, "; "); i >= 0 {
+			what = what[:i]
+		}
+		out[idea(m[1], what)] = true
+	}
+	return out
+}
+
+var hypothesisPattern = regexp.MustCompile(`^(.+?\.go):\d+: (.*)$`)
 
 // settle lowers a site's later mutations, so that one rich expression does not
 // take all the first places, and sorts anew.

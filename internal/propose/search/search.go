@@ -126,6 +126,7 @@ type query struct {
 	loader   *loader
 	pools    map[*unit]*pool
 	symptoms symptoms
+	tried    map[string]bool // ideas that failed on some parent
 	seen     map[string]bool // keys, of what was proposed or found wanting
 	singles  []ranked        // that compile, the best first, for pairs
 	out      []model.Candidate
@@ -135,7 +136,7 @@ func (p *Proposer) query(r propose.Request) *query {
 	q := &query{
 		cfg: p.cfg, lex: p.lex, brief: r.Brief, tree: r.Tree, seed: r.Seed,
 		loader: newLoader(r.Tree, p.std), pools: map[*unit]*pool{},
-		symptoms: newSymptoms(r.Brief.Weakest), seen: map[string]bool{},
+		symptoms: newSymptoms(r.Brief.Weakest), tried: triedIdeas(r.Brief.Tried), seen: map[string]bool{},
 		skip: r.Skip, allowed: func(path string) bool {
 			return strings.HasSuffix(path, ".go") && !isTestFile(path) && (r.Allowed == nil || r.Allowed(path))
 		},

@@ -84,6 +84,29 @@ func TestSkippedCandidatesGiveWayToTheNext(t *testing.T) {
 	require.Equal(t, all[24:], keys(proposeAll(t, p, r)))
 }
 
+// TestFailedIdeasComeLaterOnAnotherParent: attempts are retired by parent, but
+// after a repair elsewhere the search must not begin all over.
+func TestFailedIdeasComeLaterOnAnotherParent(t *testing.T) {
+	d := readDefects(t)[0]
+	p := newProposer(t, Config{})
+	r := propose.Request{Brief: flatBrief(d.wrong), Tree: treeOf(d.wrong), N: 10}
+	first := proposeAll(t, p, r)
+	other := strings.Replace(d.wrong, "package p\n", "package p\n\n// Another line.\n", 1)
+	r = propose.Request{Brief: flatBrief(other), Tree: treeOf(other), N: 10}
+	for _, c := range first {
+		r.Brief.Tried = append(r.Brief.Tried, diagnose.TriedNote{Hypothesis: c.Hypothesis, Outcome: string(model.AttemptFailed)})
+	}
+	again := 0
+	tried := triedIdeas(r.Brief.Tried)
+	for _, c := range proposeAll(t, p, r) {
+		what := hypothesisPattern.FindStringSubmatch(c.Hypothesis)[2]
+		if tried[idea("p.go", what[:strings.LastIndex(what, "; ")])] {
+			again++
+		}
+	}
+	require.LessOrEqual(t, again, 4, "of 10 that were first before")
+}
+
 func TestPairsFollowWhenSinglesAreExhausted(t *testing.T) {
 	src := "package p\n\nfunc f(a int) bool {\n\treturn a < 3\n}\n"
 	p := newProposer(t, Config{Pairs: 30})
