@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"ratchet/internal/model"
@@ -122,16 +123,24 @@ func gateFit(base model.Tree, edits []model.Edit, _ Policy) *Refusal {
 		}
 		seen[e.Path] = true
 	}
-	return gateFolders(base.With(edits...))
+	return gateFolders(base, edits)
 }
 
-// gateFolders refuses a tree in which one path is both a file and a folder.
-func gateFolders(t model.Tree) *Refusal {
-	for _, f := range t.Files {
-		for dir := parent(f.Path); dir != "."; dir = parent(dir) {
-			if _, file := t.Find(dir); file {
-				return &Refusal{RuleConflict, f.Path, dir + " is a file"}
+// gateFolders refuses edits after which one path is both a file and a folder.
+func gateFolders(base model.Tree, edits []model.Edit) *Refusal {
+	after := base.With(edits...)
+	for _, e := range edits {
+		if e.Delete {
+			continue
+		}
+		for dir := parent(e.Path); dir != "."; dir = parent(dir) {
+			if _, file := after.Find(dir); file {
+				return &Refusal{RuleConflict, e.Path, dir + " is a file"}
 			}
+		}
+		below := sort.Search(len(after.Files), func(i int) bool { return after.Files[i].Path >= e.Path+"/" })
+		if below < len(after.Files) && strings.HasPrefix(after.Files[below].Path, e.Path+"/") {
+			return &Refusal{RuleConflict, e.Path, "it is a folder"}
 		}
 	}
 	return nil

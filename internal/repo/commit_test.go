@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"ratchet/internal/model"
 	"ratchet/internal/repo"
@@ -289,4 +290,36 @@ func TestHostileTree(t *testing.T) {
 		_, err = r.Snapshot(ctx, hash)
 		require.ErrorIs(t, err, repo.ErrCorrupt, name)
 	}
+}
+
+// TestConcurrentUse reads, commits and closes at once; it is for the race detector.
+func TestConcurrentUse(t *testing.T) {
+	ctx := context.Background()
+	r := importTo(t, workTree(t), repo.ImportOptions{})
+	tip, err := r.Resolve(ctx, "main")
+	require.NoError(t, err)
+	var g errgroup.Group
+	for i := range 6 {
+		g.Go(func() error {
+			for j := range 5 {
+				c, err := r.Commit(ctx, repo.CommitSpec{Parent: tip, Subject: "s", When: when, Edits: []model.Edit{{Path: "n", Data: fmt.Append(nil, i%2, j)}}})
+				if err != nil {
+					return err
+				}
+				tree, err := r.Snapshot(ctx, c.Hash)
+				if err != nil {
+					return err
+				}
+				if f, _ := tree.Find("n"); string(f.Data) != fmt.Sprint(i%2, j) {
+					return fmt.Errorf("commit %d of %d holds %q", j, i, f.Data)
+				}
+				if err := r.Close(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, g.Wait())
+	fsck(t, r.Path())
 }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -33,6 +34,7 @@ type Repo struct {
 	layout  layout
 	refs    refStore
 	readers chan *filesystem.Storage // nil entries are opened when needed
+	closing sync.Mutex               // two calls of Close would wait for each other's readers
 	trees   *treeCache
 }
 
@@ -79,6 +81,8 @@ func (r *Repo) Path() string { return r.layout.commonDir }
 // Close closes the files that readers keep open. Calls in progress finish
 // first; the repository stays usable and opens them again when needed.
 func (r *Repo) Close() error {
+	r.closing.Lock()
+	defer r.closing.Unlock()
 	var errs []error
 	for range readers {
 		if s := <-r.readers; s != nil {
