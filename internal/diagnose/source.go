@@ -60,6 +60,8 @@ func newSource(t model.Tree, harness func(string) bool) *source {
 			}
 		}
 	}
+	// The innermost module decides on an import.
+	sort.SliceStable(s.modules, func(i, j int) bool { return len(s.modules[i].path) > len(s.modules[j].path) })
 	return s
 }
 

@@ -32,7 +32,10 @@ func clusters(tests []test, failing []int, blocks int) [][]int {
 	}
 	for x, i := range failing {
 		for _, j := range failing[:x] {
-			if tests[i].Package == tests[j].Package && overlap(tests[i].hits, tests[j].hits, rarity) >= similar {
+			if tests[i].Package != tests[j].Package || find(i) == find(j) {
+				continue
+			}
+			if overlap(tests[i].hits, tests[j].hits, rarity) >= similar {
 				parent[find(i)] = find(j)
 			}
 		}

@@ -72,7 +72,7 @@ func logical(r *region, n ast.Node, emit emitter) {
 	})
 }
 
-// conditions lists the conditions of branches and loops.
+// condition is that of a branch or loop, nil for other nodes.
 func condition(n ast.Node) ast.Expr {
 	switch s := n.(type) {
 	case *ast.IfStmt:

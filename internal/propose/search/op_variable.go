@@ -9,12 +9,6 @@ import (
 // perSite bounds the replacements of one identifier.
 const perSite = 12
 
-// candidate is a replacement of a variable by an expression.
-type candidate struct {
-	text   string
-	weight float64
-}
-
 // variables replaces a variable by another of its type: parameters and locals
 // first, those that nothing reads above all, then constants, fields of
 // variables, and what the package declares.
@@ -48,12 +42,12 @@ func (r *region) replaceable(id *ast.Ident) bool {
 }
 
 // substitutes ranks what could stand instead of a variable.
-func (r *region) substitutes(id *ast.Ident, obj types.Object) []candidate {
+func (r *region) substitutes(id *ast.Ident, obj types.Object) []option {
 	t := obj.Type()
 	if t == nil || t == types.Typ[types.Invalid] {
 		t = nil
 	}
-	var out []candidate
+	var out []option
 	assigned := r.assigned(id)
 	for i, o := range r.visible(id.Pos(), !assigned) {
 		if o == obj || o.Name() == id.Name && o.Pos() == obj.Pos() {
@@ -64,7 +58,7 @@ func (r *region) substitutes(id *ast.Ident, obj types.Object) []candidate {
 		}
 		w := r.preference(id.Name, o, i)
 		if t == nil || same(o.Type(), t) || !assigned && isUntypedFor(o.Type(), t) {
-			out = append(out, candidate{o.Name(), w})
+			out = append(out, option{o.Name(), w})
 			continue
 		}
 		if r.isPackageLevel(o) {
@@ -99,8 +93,8 @@ func (r *region) preference(name string, o types.Object, i int) float64 {
 
 // parts are the fields of a variable that have the wanted type, and its length
 // where an integer is wanted.
-func (r *region) parts(id *ast.Ident, o types.Object, want types.Type, w float64) []candidate {
-	var out []candidate
+func (r *region) parts(id *ast.Ident, o types.Object, want types.Type, w float64) []option {
+	var out []option
 	if st, ok := under(o.Type()).(*types.Struct); ok {
 		for f := range st.Fields() {
 			if !same(f.Type(), want) || f.Pkg() != r.u.pkg && !f.Exported() {
@@ -110,13 +104,13 @@ func (r *region) parts(id *ast.Ident, o types.Object, want types.Type, w float64
 			if f.Name() == id.Name {
 				fw = 1.5 * w
 			}
-			out = append(out, candidate{o.Name() + "." + f.Name(), fw})
+			out = append(out, option{o.Name() + "." + f.Name(), fw})
 		}
 	}
 	switch under(o.Type()).(type) {
 	case *types.Slice, *types.Map, *types.Array:
 		if same(want, types.Typ[types.Int]) {
-			out = append(out, candidate{"len(" + o.Name() + ")", 0.6 * w})
+			out = append(out, option{"len(" + o.Name() + ")", 0.6 * w})
 		}
 	}
 	return out
@@ -176,13 +170,13 @@ func (r *region) declared(sel *ast.SelectorExpr, emit emitter) {
 	if o.Pkg() == nil || o.Parent() != o.Pkg().Scope() {
 		return
 	}
-	var out []candidate
+	var out []option
 	for _, name := range o.Pkg().Scope().Names() {
 		other := o.Pkg().Scope().Lookup(name)
 		if _, isType := other.(*types.TypeName); isType || other == o || !other.Exported() || !same(other.Type(), o.Type()) {
 			continue
 		}
-		out = append(out, candidate{name, 0.3 + 0.7*r.lex.kinship(sel.Sel.Name, name)})
+		out = append(out, option{name, 0.3 + 0.7*r.lex.kinship(sel.Sel.Name, name)})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].weight > out[j].weight })
 	for i, c := range out {

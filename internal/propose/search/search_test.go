@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"ratchet/internal/diagnose"
 	"ratchet/internal/model"
@@ -207,6 +208,24 @@ func TestTypesOfOtherPackagesOfTheTreeAreKnown(t *testing.T) {
 		texts = append(texts, string(c.Edits[0].Data))
 	}
 	require.Contains(t, strings.Join(texts, ""), "units.ToMetres(x)")
+}
+
+func TestConcurrentProposalsAgree(t *testing.T) {
+	d := readDefects(t)[13]
+	p := newProposer(t, Config{})
+	r := propose.Request{Brief: flatBrief(d.wrong), Tree: treeOf(d.wrong), N: 20}
+	results := make([][]model.Candidate, 4)
+	var group errgroup.Group
+	for i := range results {
+		group.Go(func() (err error) {
+			results[i], err = p.Propose(context.Background(), r)
+			return err
+		})
+	}
+	require.NoError(t, group.Wait())
+	for _, got := range results[1:] {
+		require.Equal(t, results[0], got)
+	}
 }
 
 func TestConfigIsChecked(t *testing.T) {
