@@ -25,8 +25,9 @@ const (
 	maxBuildLog = 32 << 10
 )
 
-// coverFlags compile counters into all packages of the module.
-var coverFlags = []string{"-cover", "-covermode=set", "-coverpkg=./..."}
+// coverFlags compile counters into all packages of the module. Atomic ones are
+// not optimised away in a loop that never ends.
+var coverFlags = []string{"-cover", "-covermode=atomic", "-coverpkg=./..."}
 
 // goBinary is the test binary of one package.
 type goBinary struct {

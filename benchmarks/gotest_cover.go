@@ -177,7 +177,7 @@ func coverage(mods []goModule, t model.Tree, lines map[string][]byte) (model.Cov
 	hits := map[string][]model.Block{}
 	index := map[model.Block]int{}
 	for id, text := range lines {
-		parsed, err := cover.ParseProfilesFromReader(strings.NewReader("mode: set\n" + string(text)))
+		parsed, err := cover.ParseProfilesFromReader(strings.NewReader("mode: atomic\n" + string(text)))
 		if err != nil {
 			return out, fmt.Errorf("read the coverage of %s: %w", id, err)
 		}
@@ -292,7 +292,7 @@ import (
 func {{.Name}}(t *testing.T) {
 	if b, err := os.ReadFile(os.Getenv({{printf "%q" .Print}})); err == nil {
 		for _, line := range strings.Split(string(b), "\n") {
-			if strings.HasSuffix(line, " 1") {
+			if line != "" && !strings.HasPrefix(line, "mode:") && !strings.HasSuffix(line, " 0") {
 				fmt.Printf("%s%s\n", {{printf "%q" .Line}}, line)
 			}
 		}
