@@ -249,7 +249,7 @@ func TestMarkdownKeepsForeignTextInside(t *testing.T) {
 		l = strings.TrimSpace(l)
 		switch {
 		case fences == "" && strings.HasPrefix(l, "```"):
-			fences = strings.TrimRight(l, "text")
+			fences = strings.TrimSuffix(l, "text")
 		case fences != "" && l == fences:
 			fences = ""
 		case fences == "" && strings.HasPrefix(l, "#"):

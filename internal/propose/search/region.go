@@ -95,20 +95,6 @@ func (r *region) assigned(id ast.Expr) bool {
 	return false
 }
 
-// up finds the nearest ancestor of the given type.
-func up[T ast.Node](r *region, n ast.Node) (T, bool) {
-	for n = r.parents[n]; n != nil; n = r.parents[n] {
-		if t, ok := n.(T); ok {
-			return t, true
-		}
-		if _, ok := n.(*ast.FuncLit); ok {
-			break
-		}
-	}
-	var zero T
-	return zero, false
-}
-
 // statement is the statement that directly holds the node, within a list.
 func (r *region) statement(n ast.Node) ast.Stmt {
 	for ; n != nil; n = r.parents[n] {
