@@ -12,7 +12,10 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
+	"ratchet/benchmarks"
 	"ratchet/internal/artifact"
+	"ratchet/internal/campaign"
+	"ratchet/internal/propose"
 	"ratchet/internal/protocol"
 	"ratchet/internal/store"
 	"ratchet/sandbox"
@@ -25,13 +28,17 @@ type Boxes interface {
 	Prepare(ctx context.Context, t docker.Target, progress func(string)) (docker.Image, error)
 }
 
-// Config is what activities work with. All fields but Logger are required.
+// Config is what activities work with. Store, Artifacts, Boxes and Repos are required.
 type Config struct {
 	Store     *store.Store
 	Artifacts artifact.Blobs
 	Boxes     Boxes
 	Repos     string // folder of the campaigns' bare repositories
 	Logger    *slog.Logger
+	// Suites and Proposers make what a specification names: the package's own
+	// Suites and Proposers when nil.
+	Suites    func(campaign.Spec) ([]benchmarks.Suite, error)
+	Proposers func(campaign.Spec) ([]propose.Proposer, error)
 }
 
 // Validate reports what is missing.
@@ -56,6 +63,8 @@ type Activities struct {
 	boxes     Boxes
 	repos     string
 	log       *slog.Logger
+	suites    func(campaign.Spec) ([]benchmarks.Suite, error)
+	proposers func(campaign.Spec) ([]propose.Proposer, error)
 }
 
 // New checks the configuration.
@@ -66,7 +75,16 @@ func New(c Config) (*Activities, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Activities{store: c.Store, artifacts: c.Artifacts, boxes: c.Boxes, repos: c.Repos, log: c.Logger}, nil
+	if c.Suites == nil {
+		c.Suites = Suites
+	}
+	if c.Proposers == nil {
+		c.Proposers = Proposers
+	}
+	return &Activities{
+		store: c.Store, artifacts: c.Artifacts, boxes: c.Boxes, repos: c.Repos, log: c.Logger,
+		suites: c.Suites, proposers: c.Proposers,
+	}, nil
 }
 
 // RegisterMain adds the short activities to a worker of the main queue.

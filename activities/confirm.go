@@ -117,6 +117,7 @@ func (k *confirmation) input(ctx context.Context) (trial.ConfirmInput, error) {
 		Claims:   trial.Claims(rates, screened[0].Run.Results, at.Targets),
 		Config:   decision.Config{Alpha: gate.Alpha, Rounds: gate.Rounds},
 		Level:    decision.Level(gate.Alpha, j+1),
+		Known:    rates,
 		Have:     have,
 	}, err
 }

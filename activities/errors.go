@@ -6,9 +6,11 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"ratchet/internal/artifact"
 	"ratchet/internal/protocol"
 	"ratchet/internal/repo"
 	"ratchet/internal/store"
+	"ratchet/internal/trial"
 	"ratchet/sandbox"
 )
 
@@ -57,18 +59,23 @@ func Map(err error, attempt int32) error {
 // kindOf sorts errors; the empty string is an error that nobody has classed.
 func kindOf(err error) string {
 	var bad *BadInput
+	var cheat *tampered
 	switch {
-	case errors.As(err, &bad),
+	case errors.As(err, &cheat), errors.Is(err, trial.ErrTampered):
+		return protocol.ErrTampered
+	case errors.As(err, &bad), errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrExists),
 		errors.Is(err, sandbox.ErrNoImage), errors.Is(err, sandbox.ErrLimit),
 		errors.Is(err, repo.ErrNotFound), errors.Is(err, repo.ErrNoRef),
 		errors.Is(err, repo.ErrEmpty), errors.Is(err, repo.ErrUnsupported):
 		return protocol.ErrBadInput
 	case errors.Is(err, store.ErrFenced):
 		return protocol.ErrFenced
-	case errors.Is(err, repo.ErrConflict), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNewer):
+	case errors.Is(err, repo.ErrConflict), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNewer),
+		errors.Is(err, repo.ErrCorrupt), errors.Is(err, store.ErrCorrupt), errors.Is(err, artifact.ErrCorrupt):
 		return protocol.ErrConflict
 	case errors.Is(err, sandbox.ErrUnavailable), errors.Is(err, sandbox.ErrDead),
-		errors.Is(err, sandbox.ErrNoSpace), errors.Is(err, store.ErrNoSpace):
+		errors.Is(err, sandbox.ErrNoSpace), errors.Is(err, store.ErrNoSpace), errors.Is(err, artifact.ErrNoSpace),
+		errors.Is(err, store.ErrBusy), errors.Is(err, repo.ErrLocked):
 		return protocol.ErrUnavailable
 	}
 	return ""

@@ -16,8 +16,8 @@ import (
 	"ratchet/internal/trial"
 )
 
-// proposers makes what a specification names.
-func proposers(spec campaign.Spec) ([]propose.Proposer, error) {
+// Proposers makes the proposers that a specification names.
+func Proposers(spec campaign.Spec) ([]propose.Proposer, error) {
 	var out []propose.Proposer
 	for _, p := range spec.Proposers {
 		if p.Kind != campaign.ProposerSearch {
@@ -149,7 +149,7 @@ func (d *draft) aims(targets []string) bool {
 
 // fromProposers asks each proposer in turn for what is missing.
 func (d *draft) fromProposers(ctx context.Context) error {
-	ps, err := proposers(d.t.spec)
+	ps, err := d.a.proposers(d.t.spec)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (a *Activities) load(ctx context.Context, name string) (*target, error) {
 	if t.trusted, err = t.repo.Snapshot(ctx, row.Base); err != nil {
 		return nil, err
 	}
-	if t.suites, err = Suites(t.spec); err != nil {
+	if t.suites, err = a.suites(t.spec); err != nil {
 		return nil, err
 	}
 	t.problems, err = a.store.Problems(ctx, name)

@@ -28,6 +28,8 @@ type StackConfig struct {
 	UI     bool   // start the Temporal Web UI too
 	UIPort int    // 0 for any free one
 	Logger *slog.Logger
+	// Adapt may replace parts of the activities before they are made; nil leaves them.
+	Adapt func(*activities.Config)
 }
 
 // Stack is everything that one machine needs, in this process: the embedded
@@ -144,10 +146,14 @@ func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
 
 // openWorkers repairs the campaigns' refs, then starts ingest and workers.
 func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
-	acts, err := activities.New(activities.Config{
+	ac := activities.Config{
 		Store: s.Store, Artifacts: s.Artifacts, Boxes: s.Boxes,
 		Repos: filepath.Join(cfg.Data, "repos"), Logger: cfg.Logger,
-	})
+	}
+	if cfg.Adapt != nil {
+		cfg.Adapt(&ac)
+	}
+	acts, err := activities.New(ac)
 	if err != nil {
 		return err
 	}

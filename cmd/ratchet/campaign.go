@@ -195,7 +195,7 @@ func (a *app) recover(ctx context.Context, s *session, name string) error {
 	}
 	if s.own != nil { // nobody else would carry it on
 		if err := a.follow(ctx, s, name); err != nil {
-			return a.interrupted(s, name, err)
+			return a.interrupted(ctx, s, name, err)
 		}
 		return a.outcome(ctx, s, name)
 	}

@@ -119,7 +119,7 @@ func (a *app) campaign(ctx context.Context, s *session, spec campaign.Spec, o ru
 	}
 	a.say("campaign %s %s", spec.Name, verb)
 	if err := a.follow(ctx, s, spec.Name); err != nil {
-		return a.interrupted(s, spec.Name, err)
+		return a.interrupted(ctx, s, spec.Name, err)
 	}
 	return a.outcome(ctx, s, spec.Name)
 }
@@ -137,8 +137,8 @@ func (a *app) detached(s *session, name string, resumed bool) error {
 }
 
 // interrupted says how to go on after Ctrl-C.
-func (a *app) interrupted(s *session, name string, err error) error {
-	if !errors.Is(err, context.Canceled) {
+func (a *app) interrupted(ctx context.Context, s *session, name string, err error) error {
+	if ctx.Err() == nil {
 		return err
 	}
 	if s.own == nil {
