@@ -54,7 +54,7 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	var errs []error
 	if c.Dir == "" {
-		errs = append(errs, errors.New("Dir is empty: name a data folder"))
+		errs = append(errs, errors.New("no data folder: set Dir"))
 	}
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
@@ -63,7 +63,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Retention = DefaultRetention
 	}
 	if c.Retention < time.Hour {
-		errs = append(errs, fmt.Errorf("Retention is %s: use at least 1h", c.Retention))
+		errs = append(errs, fmt.Errorf("retention is %s: use at least 1h", c.Retention))
 	}
 	for name, port := range c.ports() {
 		if port < 0 || port > 65535 {

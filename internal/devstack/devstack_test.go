@@ -226,7 +226,7 @@ func TestStopIsIdempotent(t *testing.T) {
 
 func TestInvalidConfigNamesEveryError(t *testing.T) {
 	_, err := devstack.Start(t.Context(), devstack.Config{Retention: time.Second, UIPort: -1})
-	require.ErrorContains(t, err, "Dir is empty")
-	require.ErrorContains(t, err, "Retention is 1s")
+	require.ErrorContains(t, err, "no data folder")
+	require.ErrorContains(t, err, "retention is 1s")
 	require.ErrorContains(t, err, "Web UI port is -1")
 }

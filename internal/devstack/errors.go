@@ -12,7 +12,7 @@ var (
 	// ErrLocked: another process holds the data folder.
 	ErrLocked = errors.New("data folder is in use")
 	// ErrSchema: the Temporal database was made by a version that this one cannot open.
-	ErrSchema = errors.New("Temporal database is of another version")
+	ErrSchema = errors.New("database is of another Temporal version")
 )
 
 // PortBusyError is an ErrPortBusy with its details.

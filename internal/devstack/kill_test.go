@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // steps runs its activities one after the other.
 func steps(ctx workflow.Context, n int) ([]int, error) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 2 * time.Second})
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 5 * time.Second})
 	var out []int
 	for i := range n {
 		var x int
