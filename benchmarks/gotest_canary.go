@@ -139,7 +139,7 @@ func (n *names) fresh(prefix string) string {
 	}
 }
 
-// text is the source of all tests of a package's folder, for looking up identifiers.
+// text holds the identifiers that a folder's files declare, for finding others.
 func (p goPackage) text() string {
 	var b strings.Builder
 	for _, f := range p.files {
