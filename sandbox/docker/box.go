@@ -15,8 +15,8 @@ import (
 	"ratchet/sandbox/docker/internal/wire"
 )
 
-// box is one container. op serialises the methods that use a session; mu
-// guards what Close, which may come at any time, touches too.
+// box is one container. op serialises the methods that use a session;
+// Close may come at any time.
 type box struct {
 	engine *Engine
 	id     string
@@ -29,10 +29,11 @@ type box struct {
 	sessions map[sandbox.User]*session
 	oomKills int64 // as last heard from a helper
 
-	mu     sync.Mutex
-	ended  bool          // killed: no further call can work
-	closed chan struct{} // non-nil once Close began; closed when the container is gone
-	err    error         // of the first Close
+	mu    sync.Mutex
+	ended bool // killed: no further call can work
+
+	closing sync.Mutex
+	closed  bool // the container is gone
 }
 
 var _ sandbox.Box = (*box)(nil)
@@ -72,31 +73,30 @@ func (b *box) kill() {
 
 func gone(err error) bool { return cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) }
 
-// Close removes the container; a second call waits for the first.
+// Close removes the container. It may be called again: beside the first call
+// it waits for that, after one that failed it tries once more.
 func (b *box) Close(ctx context.Context) error {
 	b.mu.Lock()
-	first := b.closed == nil
-	if first {
-		b.closed = make(chan struct{})
-	}
 	b.ended = true
-	closed := b.closed
 	b.mu.Unlock()
-	if !first {
-		<-closed
-		return b.err
-	}
-	defer close(closed)
 	b.end(sandbox.ErrDead)
+	b.closing.Lock()
+	defer b.closing.Unlock()
+	if b.closed {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
-	b.err = b.engine.remove(ctx, b.id)
+	if err := b.engine.remove(ctx, b.id); err != nil {
+		return err
+	}
+	b.closed = true
 	b.op.Lock() // what was under way has lost its connection by now
 	defer b.op.Unlock()
 	for u := range b.sessions {
 		b.drop(u)
 	}
-	return b.err
+	return nil
 }
 
 // remove kills and removes a container and returns when it is gone.

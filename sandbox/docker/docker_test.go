@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // the end of the test. Without Docker the test is skipped, in CI it fails.
 func engine(t testing.TB) *Engine {
 	t.Helper()
-	e, err := New(context.Background(), Config{Stack: "test-" + uuid.NewString()[:8], Epoch: 1})
+	e, err := New(context.Background(), Config{Stack: "test-" + uuid.NewString()[:8], Epoch: 1, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skipf("needs Docker (apt-get install docker.io, then start it): %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"golang.org/x/mod/modfile"
@@ -82,10 +83,14 @@ func needsOthers(f model.File) bool {
 // fetchModules fills the module cache of the image: inside it when it can
 // reach the module proxy, else on the host, where downloading runs no code of
 // the target either.
-func (e *Engine) fetchModules(ctx context.Context, b *box, t Target, modules []module, progress func(string)) error {
-	settings, err := e.proxySettings(ctx)
+func (e *Engine) fetchModules(ctx context.Context, b *box, t Target, modules []module, settings map[string]string, progress func(string)) error {
+	o, err := b.Exec(ctx, sandbox.Command{Argv: []string{"go", "version"}, User: sandbox.Builder, Timeout: time.Minute})
 	if err != nil {
 		return err
+	}
+	if o.ExitCode == 127 { // as shells say that there is no such program
+		e.log.Info("Go modules are not fetched: the image has no Go", "image", t.Image)
+		return nil
 	}
 	inside := e.fetchInside(ctx, b, t, modules, settings)
 	if inside == nil {
@@ -105,7 +110,10 @@ func (e *Engine) fetchModules(ctx context.Context, b *box, t Target, modules []m
 }
 
 // proxySettings are the host's, because only they say where modules come from.
-func (e *Engine) proxySettings(ctx context.Context) (map[string]string, error) {
+func (e *Engine) proxySettings(ctx context.Context, t Target) (map[string]string, error) {
+	if len(t.env()) == 0 {
+		return nil, nil
+	}
 	names := []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOVCS"}
 	out, err := e.goCommand(ctx, "", append([]string{"env", "-json"}, names...)...).Output()
 	if err != nil {

@@ -62,7 +62,7 @@ func (e *Engine) hostGo(ctx context.Context, progress func(string)) (string, err
 	}
 	warm, err := e.once(ctx, "ratchet/host-go-std:"+key, func(ctx context.Context) error {
 		progress("compiling the standard library in it")
-		return e.derive(ctx, raw, "ratchet/host-go-std:"+key, buildStd(e))
+		return e.derive(ctx, sandbox.Spec{Image: raw, Purpose: "prepare host-go"}, "ratchet/host-go-std:"+key, buildStd(e))
 	})
 	if err != nil {
 		return "", err

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -18,8 +20,11 @@ import (
 	"ratchet/sandbox"
 )
 
-// labelImage marks the images that this package made.
-const labelImage = "ratchet.image"
+// Labels of images.
+const (
+	labelImage  = "ratchet.image"  // on all that this package made: the name
+	labelTarget = "ratchet.target" // on those for one target: the stack that made it
+)
 
 // build is an image being made, so that two callers do not make it twice.
 type build struct {
@@ -85,13 +90,9 @@ func (e *Engine) imageID(ctx context.Context, ref string) (string, error) {
 	return img.ID, nil
 }
 
-// derive runs fill in a box from image from, with a writable root, and freezes
+// derive runs fill in a box with a writable root, and freezes
 // the outcome as ref. What fill writes to the work area and /tmp is not part of it.
-func (e *Engine) derive(ctx context.Context, from, ref string, fill func(context.Context, *box) error) error {
-	return e.deriveWith(ctx, sandbox.Spec{Image: from, Purpose: "prepare " + ref}, ref, fill)
-}
-
-func (e *Engine) deriveWith(ctx context.Context, spec sandbox.Spec, ref string, fill func(context.Context, *box) error) (err error) {
+func (e *Engine) derive(ctx context.Context, spec sandbox.Spec, ref string, fill func(context.Context, *box) error) (err error) {
 	spec.Limits = e.setUpLimits(spec.Limits)
 	b, err := e.open(ctx, spec, true)
 	if err != nil {
@@ -119,9 +120,12 @@ func (e *Engine) setUpLimits(l sandbox.Limits) sandbox.Limits {
 // freeze commits a container as an image. The labels of a box are blanked: a
 // container that somebody starts from the image is not one of our boxes.
 func (e *Engine) freeze(ctx context.Context, id, ref string) error {
+	labels := map[string]string{labelStack: "", labelEpoch: "", labelDeadline: "", labelPurpose: "", labelImage: ref}
+	if strings.HasPrefix(ref, targetRepository) {
+		labels[labelTarget] = e.cfg.Stack
+	}
 	_, err := e.api.ContainerCommit(ctx, id, container.CommitOptions{Reference: ref, Config: &container.Config{
-		Labels:     map[string]string{labelStack: "", labelEpoch: "", labelDeadline: "", labelPurpose: "", labelImage: ref},
-		WorkingDir: sandbox.WorkDir,
+		Labels: labels, WorkingDir: sandbox.WorkDir,
 	}})
 	return e.wrap("freeze", ref, err)
 }
@@ -203,35 +207,29 @@ func (e *Engine) layHelper(ctx context.Context, from, ref string) (err error) {
 	return e.freeze(ctx, created.ID, ref)
 }
 
-// RemoveImages removes every image that this package has made and that no
-// container uses, and returns how many.
-func (e *Engine) RemoveImages(ctx context.Context) (int, error) {
-	total := 0
-	for { // an image goes only after those that were made from it
-		n, err := e.removeImages(ctx)
-		total += n
-		if n == 0 || err != nil {
-			return total, err
-		}
-	}
-}
-
-func (e *Engine) removeImages(ctx context.Context) (int, error) {
-	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelImage))})
+// RemoveImages removes the images that this stack prepared for its targets,
+// except those to keep (ids) and those that a container uses, and returns how
+// many. Base images are shared by all stacks and stay.
+func (e *Engine) RemoveImages(ctx context.Context, keep ...string) (int, error) {
+	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelTarget+"="+e.cfg.Stack))})
 	if err != nil {
 		return 0, e.wrap("list", "images", err)
 	}
 	n := 0
+	var errs []error
 	for _, img := range list {
-		_, err := e.api.ImageRemove(ctx, img.ID, image.RemoveOptions{Force: len(img.RepoTags) > 1, PruneChildren: true})
+		if slices.Contains(keep, img.ID) {
+			continue
+		}
+		_, err := e.api.ImageRemove(ctx, img.ID, image.RemoveOptions{PruneChildren: true})
 		switch {
 		case err == nil:
 			n++
 		case !cerrdefs.IsConflict(err) && !cerrdefs.IsNotFound(err):
-			return n, e.wrap("remove", img.ID, err)
+			errs = append(errs, e.wrap("remove", img.ID, err))
 		}
 	}
-	return n, nil
+	return n, errors.Join(errs...)
 }
 
 // digest is a short key over parts.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,9 @@ import (
 	"ratchet/internal/model"
 	"ratchet/sandbox"
 )
+
+// targetRepository names the images that are made for one target.
+const targetRepository = "ratchet/target:"
 
 // Target says what an image is prepared for.
 type Target struct {
@@ -59,10 +63,7 @@ func (e *Engine) Prepare(ctx context.Context, t Target, progress func(string)) (
 	if err != nil {
 		return Image{}, err
 	}
-	env := map[string]string{}
-	if t.Image == HostGo {
-		env = goEnv()
-	}
+	env := t.env()
 	modules := goModules(t.Tree)
 	if len(t.Setup)+len(t.Warm)+len(modules) == 0 {
 		return Image{ID: base, Env: env}, nil
@@ -71,8 +72,9 @@ func (e *Engine) Prepare(ctx context.Context, t Target, progress func(string)) (
 	if err != nil {
 		return Image{}, e.wrap("prepare", t.Image, err)
 	}
-	id, err := e.once(ctx, "ratchet/target:"+key, func(ctx context.Context) error {
-		return e.makeTarget(ctx, base, "ratchet/target:"+key, t, modules, progress)
+	ref := targetRepository + key
+	id, err := e.once(ctx, ref, func(ctx context.Context) error {
+		return e.makeTarget(ctx, base, ref, t, modules, progress)
 	})
 	return Image{ID: id, Env: env}, err
 }
@@ -85,6 +87,22 @@ func (e *Engine) baseImage(ctx context.Context, name string, progress func(strin
 		return e.hostGo(ctx, progress)
 	}
 	return e.named(ctx, name, progress)
+}
+
+// env is what boxes for the target need: nothing but for Go, whose caches are
+// in the image.
+func (t Target) env() map[string]string {
+	env := goEnv()
+	if t.Image == HostGo {
+		return env
+	}
+	if !slices.ContainsFunc(t.Tree.Files, func(f model.File) bool { return path.Base(f.Path) == "go.mod" }) {
+		return map[string]string{}
+	}
+	for _, own := range []string{"PATH", "GOROOT", "CGO_ENABLED"} { // the image has its own
+		delete(env, own)
+	}
+	return env
 }
 
 // targetKey covers everything that the image depends on.
@@ -107,21 +125,25 @@ func targetKey(base string, t Target) (string, error) {
 }
 
 func (e *Engine) makeTarget(ctx context.Context, base, ref string, t Target, modules []module, progress func(string)) error {
-	spec := sandbox.Spec{Image: base, Limits: t.Limits, Network: sandbox.NetworkNone, Purpose: "prepare " + ref}
+	spec := sandbox.Spec{Image: base, Env: t.env(), Limits: t.Limits, Network: sandbox.NetworkNone, Purpose: "prepare " + ref}
 	if len(t.Setup)+len(modules) > 0 {
 		spec.Network = sandbox.NetworkOpen
 	}
-	return e.deriveWith(ctx, spec, ref, func(ctx context.Context, b *box) error {
+	settings, err := e.proxySettings(ctx, t)
+	if err != nil {
+		return err
+	}
+	return e.derive(ctx, spec, ref, func(ctx context.Context, b *box) error {
 		if err := b.Put(ctx, t.Dir, sandbox.Builder, t.Tree.Files); err != nil {
 			return err
 		}
 		if len(modules) > 0 {
 			progress("fetching Go modules")
-			if err := e.fetchModules(ctx, b, t, modules, progress); err != nil {
+			if err := e.fetchModules(ctx, b, t, modules, settings, progress); err != nil {
 				return err
 			}
 		}
-		if err := e.runSetup(ctx, b, t, progress); err != nil {
+		if err := e.runSetup(ctx, b, t, settings, progress); err != nil {
 			return err
 		}
 		return e.warm(ctx, b, t, progress)
@@ -129,7 +151,7 @@ func (e *Engine) makeTarget(ctx context.Context, base, ref string, t Target, mod
 }
 
 // runSetup runs the set-up commands of the campaign file.
-func (e *Engine) runSetup(ctx context.Context, b *box, t Target, progress func(string)) error {
+func (e *Engine) runSetup(ctx context.Context, b *box, t Target, settings map[string]string, progress func(string)) error {
 	if len(t.Setup) == 0 {
 		return nil
 	}
@@ -146,7 +168,7 @@ func (e *Engine) runSetup(ctx context.Context, b *box, t Target, progress func(s
 					Hint: "the image has no shell: write each set-up command as plain words, or use an image with /bin/sh"}
 			}
 		}
-		cmd := sandbox.Command{Argv: argv, Dir: t.Dir, User: sandbox.Builder, Timeout: setUpTime, Env: setUpEnv(nil)}
+		cmd := sandbox.Command{Argv: argv, Dir: t.Dir, User: sandbox.Builder, Timeout: setUpTime, Env: setUpEnv(settings)}
 		if err := e.setUp(ctx, b, cmd); err != nil {
 			return err
 		}
