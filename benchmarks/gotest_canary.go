@@ -65,6 +65,7 @@ func newCanaries(p goPackage) canaries {
 		"First": first, "Last": last, "Pass": c.pass, "Test": c.fail[kindTest], "Fuzz": c.fail[kindFuzz],
 		"Example": c.fail[kindExample], "Probe": taken.fresh("check"),
 		"Clean": c.clean, "Dirty": c.dirty, "Diverted": c.diverted, "Never": words(4),
+		"F": taken.fresh("f"), "R": taken.fresh("r"), "T": taken.fresh("t"),
 	}
 	c.files = []model.File{
 		{Path: path.Join(p.dir, p.fileName("a")), Mode: model.ModeFile, Data: render(firstCanary, data)},
@@ -75,26 +76,29 @@ func newCanaries(p goPackage) canaries {
 
 var firstCanary = template.Must(template.New("first").Parse(`package {{.First}}
 
-import "testing"
+import {{.T}} "testing"
 
-func {{.Pass}}(t *testing.T) { t.Log() }
+func {{.Pass}}(t *{{.T}}.T) { t.Log() }
 `))
 
+// What is generated is Go 1.0, for modules of any age, and imports packages under
+// names that nothing in the package can clash with.
+//
 // The probe reads unexported fields of the testing package, for want of a way to
 // ask whether any test failed so far. Where a Go release has other fields it
 // finds nothing, and the canaries say what they say without it.
 var lastCanaries = template.Must(template.New("last").Parse(`package {{.Last}}
 
 import (
-	"fmt"
-	"reflect"
-	"testing"
+	{{.F}} "fmt"
+	{{.R}} "reflect"
+	{{.T}} "testing"
 )
 
-func {{.Probe}}(t any) (word string) {
+func {{.Probe}}(t interface{}) (word string) {
 	word = {{printf "%q" .Clean}}
 	defer func() { _ = recover() }()
-	c := reflect.ValueOf(t).Elem()
+	c := {{.R}}.ValueOf(t).Elem()
 	if c.FieldByName("parent").Elem().FieldByName("failed").Bool() {
 		word = {{printf "%q" .Dirty}}
 	}
@@ -105,12 +109,12 @@ func {{.Probe}}(t any) (word string) {
 	return word
 }
 
-func {{.Test}}(t *testing.T) { t.Error({{.Probe}}(t)) }
+func {{.Test}}(t *{{.T}}.T) { t.Error({{.Probe}}(t)) }
 
-func {{.Fuzz}}(f *testing.F) { f.Error({{.Probe}}(f)) }
+func {{.Fuzz}}(f *{{.T}}.F) { f.Error({{.Probe}}(f)) }
 
 func {{.Example}}() {
-	fmt.Println({{printf "%q" .Clean}})
+	{{.F}}.Println({{printf "%q" .Clean}})
 	// Output: {{.Never}}
 }
 `))

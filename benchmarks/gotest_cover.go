@@ -238,7 +238,7 @@ func (c *goCover) addCarriers() {
 			continue
 		}
 		taken := &names{text: p.text()}
-		name := taken.fresh("Test")
+		name, as := taken.fresh("Test"), taken.fresh("as")
 		c.carriers[p.dir] = name
 		for _, external := range []bool{false, true} {
 			tests := p.carried(external)
@@ -250,7 +250,7 @@ func (c *goCover) addCarriers() {
 				pkg += "_test"
 			}
 			data := map[string]any{"Package": pkg, "Name": name, "Tests": tests,
-				"Carry": envCarry, "Limit": envLimit, "Print": envPrint, "Line": profileLine}
+				"Carry": envCarry, "Limit": envLimit, "Print": envPrint, "Line": profileLine, "As": as}
 			file := path.Join(p.dir, strings.ToLower(name)+strconv.FormatBool(external)+"x_test.go")
 			c.build.extra = append(c.build.extra, model.File{Path: file, Mode: model.ModeFile, Data: render(carrier, data)})
 		}
@@ -282,31 +282,31 @@ func (p goPackage) carried(external bool) []string {
 var carrier = template.Must(template.New("carrier").Parse(`package {{.Package}}
 
 import (
-	"fmt"
-	"os"
-	"strings"
-	"testing"
-	"time"
+	{{.As}}fmt "fmt"
+	{{.As}}os "os"
+	{{.As}}strings "strings"
+	{{.As}}testing "testing"
+	{{.As}}time "time"
 )
 
-func {{.Name}}(t *testing.T) {
-	if b, err := os.ReadFile(os.Getenv({{printf "%q" .Print}})); err == nil {
-		for _, line := range strings.Split(string(b), "\n") {
-			if line != "" && !strings.HasPrefix(line, "mode:") && !strings.HasSuffix(line, " 0") {
-				fmt.Printf("%s%s\n", {{printf "%q" .Line}}, line)
+func {{.Name}}(t *{{.As}}testing.T) {
+	if b, err := {{.As}}os.ReadFile({{.As}}os.Getenv({{printf "%q" .Print}})); err == nil {
+		for _, line := range {{.As}}strings.Split(string(b), "\n") {
+			if line != "" && !{{.As}}strings.HasPrefix(line, "mode:") && !{{.As}}strings.HasSuffix(line, " 0") {
+				{{.As}}fmt.Printf("%s%s\n", {{printf "%q" .Line}}, line)
 			}
 		}
 		return
 	}
-	run := map[string]func(*testing.T){
+	run := map[string]func(*{{.As}}testing.T){
 {{- range .Tests}}{{if .}}
 		{{printf "%q" .}}: {{.}},{{end}}{{end}}
-	}[os.Getenv({{printf "%q" .Carry}})]
+	}[{{.As}}os.Getenv({{printf "%q" .Carry}})]
 	if run == nil {
 		return
 	}
-	limit, _ := time.ParseDuration(os.Getenv({{printf "%q" .Limit}}))
-	done := make(chan any, 1)
+	limit, _ := {{.As}}time.ParseDuration({{.As}}os.Getenv({{printf "%q" .Limit}}))
+	done := make(chan interface{}, 1)
 	go func() {
 		defer func() { done <- recover() }()
 		run(t)
@@ -316,7 +316,7 @@ func {{.Name}}(t *testing.T) {
 		if r != nil {
 			t.Error(r)
 		}
-	case <-time.After(limit):
+	case <-{{.As}}time.After(limit):
 		t.Error("stopped")
 	}
 }

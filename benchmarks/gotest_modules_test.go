@@ -49,6 +49,22 @@ func TestDep(t *testing.T) {
 	}
 }
 `, map[string]model.Outcome{"unit/code/p/TestDep": model.Pass}},
+		"old, with names of the standard library": {Config{}, `
+-- go.mod --
+module example.com/old
+
+go 1.11
+-- o.go --
+package old
+
+var fmt, reflect, testing, os, time, strings = 1, 2, 3, 4, 5, 6
+-- o_test.go --
+package old
+
+import check "testing"
+
+func TestOld(t *check.T) { _ = fmt }
+`, map[string]model.Outcome{"unit/TestOld": model.Pass}},
 		"workspace": {Config{}, `
 -- go.work --
 go 1.26
@@ -100,10 +116,14 @@ func TestUnused(t *testing.T) {}
 `, map[string]model.Outcome{"unit/one/TestOne": model.Pass, "unit/two/TestTwo": model.Fail}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := tree(c.tree)
-			run := l.run(t, suite(t, c.cfg), in, in)
+			s, in := suite(t, c.cfg), tree(c.tree)
+			run := l.run(t, s, in, in)
 			require.Equal(t, c.want, outcomes(t, run.Results), "%+v", run)
 			require.Empty(t, run.Tampered)
+			problems := discover(t, s, in)
+			covered, err := s.Cover(t.Context(), l.target(in, in, problems), problems)
+			require.NoError(t, err)
+			require.Equal(t, c.want, outcomes(t, covered.Results))
 		})
 	}
 }
