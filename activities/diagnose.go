@@ -29,6 +29,9 @@ func (a *Activities) DiagnoseWeakness(ctx context.Context, in protocol.DiagnoseW
 		return out, err
 	}
 	out.Coverage = in.Coverage
+	if err := a.inPlace(ctx, t.row); err != nil {
+		return out, err
+	}
 	if err := a.unfinished(ctx, in, &out); err != nil || out.Change != "" || out.Settled {
 		return out, err
 	}
@@ -39,7 +42,7 @@ func (a *Activities) DiagnoseWeakness(ctx context.Context, in protocol.DiagnoseW
 	if err != nil {
 		return out, err
 	}
-	cov, err := a.coverage(ctx, t, out.Parent, p, &out)
+	cov, err := a.coverage(ctx, t, out.Parent, view, p, &out)
 	if err != nil {
 		return out, err
 	}
@@ -74,84 +77,28 @@ func headline(b diagnose.Brief) string {
 }
 
 // unfinished finds the change that an earlier run of this generation has landed.
+// One that has its receipt but is not settled is gone on with, because refs and
+// the campaign's score follow the receipt.
 func (a *Activities) unfinished(ctx context.Context, in protocol.DiagnoseWeaknessInput, out *protocol.DiagnoseWeaknessResult) error {
-	last, err := a.store.LastReceipt(ctx, in.Campaign)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	c, err := a.open(ctx, in.Campaign)
+	if err != nil {
 		return err
+	}
+	if c != nil && c.Generation != in.Generation {
+		return fmt.Errorf("change %s of generation %d is not settled: %w", c.ID, c.Generation, store.ErrConflict)
+	}
+	if c != nil {
+		out.Change, out.Summary = c.ID, "going on with the change that was under way"
+		return nil
+	}
+	last, err := a.store.LastReceipt(ctx, in.Campaign)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
 	}
 	if err == nil && last.Generation == in.Generation {
 		out.Change, out.Settled, out.Summary = last.Change, true, "this generation was decided before"
-		return nil
 	}
-	c, err := a.open(ctx, in.Campaign)
-	if err != nil || c == nil {
-		return err
-	}
-	if c.Generation != in.Generation {
-		return fmt.Errorf("change %s of generation %d is not settled: %w", c.ID, c.Generation, store.ErrConflict)
-	}
-	out.Change, out.Summary = c.ID, "going on with the change that was under way"
-	return nil
-}
-
-// coverage runs the visible problems one by one, or reads what an earlier
-// generation measured on the same tree.
-func (a *Activities) coverage(ctx context.Context, t *target, parent string, p *pulse, out *protocol.DiagnoseWeaknessResult) (model.Coverage, error) {
-	var all model.Coverage
-	tree, err := t.repo.TreeHash(ctx, parent)
-	if err != nil {
-		return all, err
-	}
-	if out.Coverage.Tree == tree {
-		return all, a.getJSON(ctx, out.Coverage.Ref, &all)
-	}
-	img, err := a.image(ctx, t, func(s string) { p.tell(stepLimit, "%s", s) })
-	if err != nil {
-		return all, err
-	}
-	trusted, err := t.visible()
-	if err != nil {
-		return all, err
-	}
-	code, err := t.repo.Snapshot(ctx, parent)
-	if err != nil {
-		return all, err
-	}
-	p.tell(stepLimit, "running each visible problem by itself, for coverage")
-	aim := a.aim(t, img, trusted, code, t.split(model.SplitSearch), "diagnose "+t.row.Name)
-	for _, s := range t.suites {
-		err := p.busy(func() error {
-			cov, err := s.Cover(ctx, aim, of(s.Name(), aim.Problems))
-			all = joinCoverage(all, cov)
-			return err
-		})
-		if err != nil {
-			return all, err
-		}
-	}
-	out.Sandbox = all.Sandbox
-	ref, err := a.putJSON(ctx, all)
-	out.Coverage = protocol.TreeNote{Tree: tree, Ref: ref}
-	return all, err
-}
-
-// joinCoverage puts the coverage of two suites into one, renumbering blocks.
-func joinCoverage(a, b model.Coverage) model.Coverage {
-	if a.Hits == nil {
-		return b
-	}
-	base := len(a.Blocks)
-	a.Blocks = append(a.Blocks, b.Blocks...)
-	for problem, hits := range b.Hits {
-		moved := make([]int, len(hits))
-		for i, h := range hits {
-			moved[i] = h + base
-		}
-		a.Hits[problem] = moved
-	}
-	a.Results = append(a.Results, b.Results...)
-	a.Sandbox += b.Sandbox
-	return a
+	return err
 }
 
 // citedFailures is how many failures from production a brief is made from, the

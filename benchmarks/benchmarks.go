@@ -25,6 +25,10 @@ type Suite interface {
 	// Hide returns the trusted tree without the source of the given problems
 	// (and what only they need), such that the rest still builds.
 	Hide(trusted model.Tree, problems []model.Problem) (model.Tree, error)
+	// Affected returns those of problems whose outcome can depend on the files at
+	// paths, going by what the tree says: an estimate that saves work where nothing
+	// is decided. When it cannot tell it returns them all.
+	Affected(tree model.Tree, paths []string, problems []model.Problem) []model.Problem
 	// Warm lists commands that fill the build caches, run once as Builder with
 	// the trusted tree laid in at Source, before the image is frozen. A failing one is no error.
 	Warm() []sandbox.Command

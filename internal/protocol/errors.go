@@ -8,5 +8,6 @@ const (
 	ErrConflict    = "Conflict"    // a ref or a row is not what it must be; a person has to look
 	ErrFenced      = "Fenced"      // a newer attempt has taken over; this one's writes are void
 	ErrUnavailable = "Unavailable" // Docker, disk or network: retried for long
+	ErrWorkerLost  = "WorkerLost"  // the process that ran the activity has ended; it runs again
 	ErrTampered    = "Tampered"    // the trusted commit itself cannot be measured
 )

@@ -29,10 +29,11 @@ type Carry struct {
 	Turns         int      `json:"turns,omitempty"` // generations done since the campaign was started
 }
 
-// TreeNote is an artifact that was made for one tree.
+// TreeNote is an artifact that was made for the tree of one commit.
 type TreeNote struct {
-	Tree string `json:"tree,omitempty"`
-	Ref  string `json:"ref,omitempty"`
+	Tree   string `json:"tree,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Ref    string `json:"ref,omitempty"`
 }
 
 // CampaignResult is how a campaign ended.
