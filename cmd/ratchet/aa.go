@@ -28,7 +28,10 @@ gain a campaign would believe in that is not there.`,
 }
 
 func (a *app) aa(ctx context.Context, cfg aa.Config) error {
-	r, err := aa.Run(ctx, cfg, nil)
+	if cfg.Trials < 0 {
+		return usage("--trials is %d: at least 1 is needed, or 0 for the default", cfg.Trials)
+	}
+	r, err := aa.Run(ctx, cfg, a.simulated())
 	if err != nil {
 		return err
 	}
@@ -40,4 +43,17 @@ func (a *app) aa(ctx context.Context, cfg aa.Config) error {
 		rows[i] = fmt.Sprintf("%s\t%.2f%%\t%.0f%%\t%.1f\t%+.2f", s.Name, 100*s.FalseAcceptRate, 100*s.Power, s.MeanRounds, s.PhantomGainPoints)
 	}
 	return a.table("suite\tidentical kept\tbetter kept\tmean rounds\tphantom gain (points)", rows)
+}
+
+// simulated shows on a terminal how far the simulation is, in one line.
+func (a *app) simulated() func(done, total int) {
+	if !a.terminal || a.json {
+		return nil
+	}
+	return func(done, total int) {
+		fmt.Fprintf(a.stdout, "\r%d of %d campaigns simulated", done, total)
+		if done == total {
+			fmt.Fprintln(a.stdout)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 
 func (a *app) benchmarkCommand() *cobra.Command {
 	return group("benchmark", "Measure a repository outside a campaign, and compare measurements",
+		"  ratchet benchmark run campaign.yaml\n  ratchet benchmark list",
 		a.benchmarkRun(), a.benchmarkList(), a.benchmarkHistory(), a.benchmarkCompare())
 }
 
@@ -45,7 +47,7 @@ func (a *app) runBenchmark(ctx context.Context, file string, rounds int) error {
 	if err != nil {
 		return err
 	}
-	if err := a.preflight(ctx, spec); err != nil {
+	if _, err := a.preflight(ctx, spec); err != nil {
 		return err
 	}
 	return a.drive(ctx, func(s *session) error {
@@ -111,17 +113,20 @@ func (a *app) benchmarkList() *cobra.Command {
 		Use: "list", Short: "List stored benchmarks, the latest of each name", Args: noCommand,
 		Example: "  ratchet benchmark list",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.read(c.Context(), func(s *store.Store) error { return a.listBenchmarks(c.Context(), s, true) })
+			return a.read(c.Context(), func(s *store.Store) error { return a.listBenchmarks(c.Context(), s, "", true) })
 		},
 	})
 }
 
 func (a *app) benchmarkHistory() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "history", Short: "List all stored benchmarks, newest first", Args: noCommand,
-		Example: "  ratchet benchmark history --json",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.read(c.Context(), func(s *store.Store) error { return a.listBenchmarks(c.Context(), s, false) })
+		Use: "history [NAME]", Short: "List all stored benchmarks, or those of one name, newest first",
+		Example: "  ratchet benchmark history\n  ratchet benchmark history sharper-agent --json",
+		Args:    atMost("NAME"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.read(c.Context(), func(s *store.Store) error {
+				return a.listBenchmarks(c.Context(), s, strings.Join(args, ""), false)
+			})
 		},
 	})
 }
@@ -138,10 +143,13 @@ type benchmarkLine struct {
 	Passed   int       `json:"passed"`
 }
 
-func (a *app) listBenchmarks(ctx context.Context, s *store.Store, latest bool) error {
-	all, err := s.Benchmarks(ctx, "")
+func (a *app) listBenchmarks(ctx context.Context, s *store.Store, name string, latest bool) error {
+	all, err := s.Benchmarks(ctx, name)
 	if err != nil {
 		return err
+	}
+	if name != "" && len(all) == 0 {
+		return a.absent(store.ErrNotFound, "benchmark of", name, "benchmark list")
 	}
 	lines := []benchmarkLine{}
 	var rows []string
@@ -158,13 +166,14 @@ func (a *app) listBenchmarks(ctx context.Context, s *store.Store, latest bool) e
 	if a.json {
 		return a.print(lines)
 	}
-	return a.table("id\tname\tstarted\tcommit\tscore\tpassed", rows)
+	return a.list("id\tname\tstarted\tcommit\tscore\tpassed", rows,
+		"no benchmarks yet; make one with: "+a.command("benchmark run FILE"))
 }
 
 func (a *app) benchmarkCompare() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "compare A B", Short: "Compare two stored benchmarks, problem by problem", Args: exactly("A", "B"),
-		Example: "  ratchet benchmark compare 20261101-4f2a 20261102-91bc",
+		Example: "  ratchet benchmark compare d8d1k0g8a1 d8d1m3o02b",
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.read(c.Context(), func(s *store.Store) error { return a.compare(c.Context(), s, args[0], args[1]) })
 		},
@@ -196,11 +205,11 @@ type problemCompared struct {
 func (a *app) compare(ctx context.Context, s *store.Store, idA, idB string) error {
 	ba, err := s.Benchmark(ctx, idA)
 	if err != nil {
-		return err
+		return a.absent(err, "benchmark", idA, "benchmark history")
 	}
 	bb, err := s.Benchmark(ctx, idB)
 	if err != nil {
-		return err
+		return a.absent(err, "benchmark", idB, "benchmark history")
 	}
 	c := compareBenchmarks(ba, bb)
 	if a.json {

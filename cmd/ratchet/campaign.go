@@ -2,24 +2,26 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ratchet/internal/devstack"
 	"ratchet/internal/model"
-	"ratchet/internal/protocol"
 	"ratchet/internal/report"
 	"ratchet/internal/store"
 )
 
 func (a *app) campaignCommand() *cobra.Command {
 	return group("campaign", "List, watch, steer and report campaigns",
+		"  ratchet campaign list\n  ratchet campaign watch sharper-agent\n  ratchet campaign report sharper-agent --json",
 		a.campaignList(), a.campaignShow(), a.campaignWatch(), a.campaignReport(), a.campaignRecover(),
-		a.campaignUpdate("pause", "Hold a campaign after the generation under way", "paused after the generation under way"),
+		a.campaignUpdate("pause", "Hold a campaign after the generation under way", "pauses after the generation under way"),
 		a.campaignUpdate("resume", "Let a paused campaign go on", "goes on"),
-		a.campaignUpdate("stop", "End a campaign; a change under test is undone", "is being stopped"),
+		a.campaignUpdate("stop", "End a campaign; a change under test is undone", "has stopped"),
 	)
 }
 
@@ -66,7 +68,7 @@ func (a *app) listCampaigns(ctx context.Context, s *store.Store) error {
 	if a.json {
 		return a.print(lines)
 	}
-	return a.table("name\tscore\tphase\trepository", text)
+	return a.list("name\tscore\tphase\trepository", text, "no campaigns yet; start one with: "+a.command("run FILE"))
 }
 
 func gain(l campaignLine) string {
@@ -100,7 +102,7 @@ type campaignView struct {
 }
 
 func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) error {
-	c, err := s.Campaign(ctx, name)
+	c, err := a.campaignRow(ctx, s, name)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) err
 		"bare repository\t" + c.Repo, "branch\t" + v.Branch, "base\t" + c.Base, "best\t" + c.Best, "image\t" + c.Image,
 	}
 	if c.Current != nil {
-		rows = append(rows, "failing\t"+strings.Join(c.Current.Failing, " "), "flaky\t"+strings.Join(c.Baseline.Flaky, " "))
+		rows = append(rows, "failing\t"+listed(c.Current.Failing), "flaky\t"+listed(c.Baseline.Flaky))
 	}
 	if c.Stopped != "" {
 		rows = append(rows, fmt.Sprintf("stopped\t%s: %s", c.Stopped, c.Detail))
@@ -132,7 +134,7 @@ func (a *app) campaignReport() *cobra.Command {
 			return a.read(c.Context(), func(s *store.Store) error {
 				r, err := report.Build(c.Context(), s, args[0])
 				if err != nil {
-					return err
+					return a.absent(err, "campaign", args[0], "campaign list")
 				}
 				if a.json {
 					return a.print(r)
@@ -144,33 +146,38 @@ func (a *app) campaignReport() *cobra.Command {
 }
 
 func (a *app) campaignWatch() *cobra.Command {
-	return a.withJSON(&cobra.Command{
-		Use: "watch NAME", Short: "Follow a campaign; with --json one JSON document a line", Args: exactly("NAME"),
-		Example: "  ratchet campaign watch sharper-agent --json",
+	c := &cobra.Command{
+		Use: "watch NAME", Short: "Follow a campaign until it ends", Args: exactly("NAME"),
+		Example: "  ratchet campaign watch sharper-agent\n  ratchet campaign watch sharper-agent --json",
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.read(c.Context(), func(s *store.Store) error { return a.watch(c.Context(), s, args[0]) })
 		},
-	})
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON Lines: one document for each thing that happens")
+	return c
 }
 
 // watch reads the store until the campaign has stopped; it needs no stack.
 func (a *app) watch(ctx context.Context, s *store.Store, name string) error {
-	w := &watcher{store: s, name: name, next: 1, emit: a.line}
+	row, err := a.campaignRow(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	if _, running, err := devstack.ReadInfo(a.data); row.Stopped == "" && !running && (err == nil || errors.Is(err, devstack.ErrNoInfo)) {
+		fmt.Fprintf(a.stderr, "nothing runs campaign %s at present; it goes on when this runs: %s\n", name, a.command("dev"))
+	}
+	w := newWatcher(s, name, a.line)
 	if a.json {
 		w.emit = a.jsonLine
 	}
-	t := time.NewTicker(pollEvery)
-	defer t.Stop()
-	for {
-		if err := w.look(ctx); err != nil || w.stopped {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errInterrupted
-		case <-t.C:
-		}
+	err = poll(ctx, func() (bool, error) {
+		err := w.look(ctx)
+		return w.stopped, err
+	})
+	if ctx.Err() != nil {
+		return errInterrupted
 	}
+	return err
 }
 
 func (a *app) campaignRecover() *cobra.Command {
@@ -183,6 +190,12 @@ from the rows in the store and the refs of the campaign's repository.`,
 		Example: "  ratchet campaign recover sharper-agent",
 		Args:    exactly("NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.read(c.Context(), func(s *store.Store) error {
+				_, err := a.campaignRow(c.Context(), s, args[0])
+				return err
+			}); err != nil {
+				return err
+			}
 			return a.drive(c.Context(), func(s *session) error { return a.recover(c.Context(), s, args[0]) })
 		},
 	})
@@ -208,52 +221,4 @@ func (a *app) recover(ctx context.Context, s *session, name string) error {
 		a.say("campaign %s runs already", name)
 	}
 	return nil
-}
-
-// campaignUpdate makes a command that sends one update to a campaign.
-func (a *app) campaignUpdate(verb, short, done string) *cobra.Command {
-	var v protocol.Verdict
-	c := &cobra.Command{
-		Use: verb + " NAME", Short: short, Args: exactly("NAME"),
-		Example: fmt.Sprintf("  ratchet campaign %s sharper-agent --why \"the machine is needed\"", verb),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.drive(c.Context(), func(s *session) error {
-				v.By = a.person(v.By)
-				send := map[string]func(context.Context, string, protocol.Verdict) error{
-					"pause": s.control.Pause, "resume": s.control.Resume, "stop": s.control.Stop,
-				}[verb]
-				if err := send(c.Context(), args[0], v); err != nil {
-					return err
-				}
-				if verb == "stop" {
-					if err := s.control.Wait(c.Context(), args[0]); err != nil {
-						return err
-					}
-				}
-				if a.json {
-					return a.print(map[string]any{"campaign": args[0], "done": verb})
-				}
-				a.say("campaign %s %s", args[0], done)
-				return nil
-			})
-		},
-	}
-	withPerson(c, &v)
-	return a.withJSON(c)
-}
-
-// withPerson adds the flags that say who decides and why.
-func withPerson(c *cobra.Command, v *protocol.Verdict) {
-	c.Flags().StringVar(&v.By, "by", "", "who asks for this (default: the user's name)")
-	c.Flags().StringVar(&v.Why, "why", "", "the reason, for the audit trail")
-}
-
-// person is the name that goes into the audit trail.
-func (a *app) person(by string) string {
-	for _, name := range []string{by, a.getenv("USER"), a.getenv("LOGNAME")} {
-		if name != "" {
-			return name
-		}
-	}
-	return "operator"
 }

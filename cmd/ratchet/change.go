@@ -2,18 +2,23 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"ratchet/internal/model"
 	"ratchet/internal/protocol"
+	"ratchet/internal/repo"
 	"ratchet/internal/store"
 )
 
 func (a *app) changeCommand() *cobra.Command {
 	return group("change", "List changes, and approve or reject those that wait for a person",
+		"  ratchet change list --campaign sharper-agent\n  ratchet change approve c0123456789ab --by ada",
 		a.changeList(), a.changeShow(),
 		a.changeDecide("approve", "Keep a proven change that waits for a person"),
 		a.changeDecide("reject", "Revert a proven change that waits for a person"),
@@ -35,7 +40,7 @@ func (a *app) changeList() *cobra.Command {
 
 func (a *app) listChanges(ctx context.Context, s *store.Store, f store.ChangeFilter) error {
 	if f.Campaign != "" {
-		if _, err := s.Campaign(ctx, f.Campaign); err != nil {
+		if _, err := a.campaignRow(ctx, s, f.Campaign); err != nil {
 			return err
 		}
 	}
@@ -50,7 +55,7 @@ func (a *app) listChanges(ctx context.Context, s *store.Store, f store.ChangeFil
 	for i, c := range changes {
 		rows[i] = fmt.Sprintf("%s\t%s\t%d\t%s\t%.10s\t%s", c.ID, c.Campaign, c.Generation, c.State, c.Commit, c.Hypothesis)
 	}
-	return a.table("id\tcampaign\tgeneration\tstate\tcommit\thypothesis", rows)
+	return a.list("id\tcampaign\tgeneration\tstate\tcommit\thypothesis", rows, "no changes yet")
 }
 
 func (a *app) changeShow() *cobra.Command {
@@ -63,36 +68,82 @@ func (a *app) changeShow() *cobra.Command {
 	})
 }
 
-// changeView is a change with its history.
+// changeView is a change with its history; the receipt is null until it is decided.
 type changeView struct {
 	model.Change
+	Diff    string              `json:"diff"` // unified; empty until it is committed
 	Events  []model.ChangeEvent `json:"events"`
 	Receipt *model.Receipt      `json:"receipt"`
 }
 
+func (a *app) viewChange(ctx context.Context, s *store.Store, id string) (v changeView, err error) {
+	if v.Change, err = a.changeRow(ctx, s, id); err != nil {
+		return v, err
+	}
+	if v.Events, err = s.ChangeEvents(ctx, id); err != nil {
+		return v, err
+	}
+	r, err := s.Receipt(ctx, id)
+	switch {
+	case err == nil:
+		v.Receipt = &r
+	case !errors.Is(err, store.ErrNotFound):
+		return v, err
+	}
+	v.Diff, err = diffOf(ctx, s, v.Change)
+	return v, err
+}
+
+// diffOf is what a change does to its parent.
+func diffOf(ctx context.Context, s *store.Store, c model.Change) (string, error) {
+	if c.Commit == "" {
+		return "", nil
+	}
+	row, err := s.Campaign(ctx, c.Campaign)
+	if err != nil {
+		return "", err
+	}
+	r, err := repo.Open(ctx, row.Repo)
+	if err != nil {
+		return "", err
+	}
+	return r.Diff(ctx, c.Parent, c.Commit)
+}
+
 func (a *app) showChange(ctx context.Context, s *store.Store, id string) error {
-	c, err := s.Change(ctx, id)
+	v, err := a.viewChange(ctx, s, id)
 	if err != nil {
 		return err
-	}
-	v := changeView{Change: c}
-	if v.Events, err = s.ChangeEvents(ctx, id); err != nil {
-		return err
-	}
-	if r, err := s.Receipt(ctx, id); err == nil {
-		v.Receipt = &r
 	}
 	if a.json {
 		return a.print(v)
 	}
+	c := v.Change
 	a.say("change %s (%s) of campaign %s, generation %d: %s\n%s", c.ID, c.Kind, c.Campaign, c.Generation, c.State, c.Hypothesis)
 	for _, e := range v.Events {
 		a.say("  %s  %s by %s: %s", e.At.Format("2006-01-02 15:04:05"), e.State, e.By, e.Why)
 	}
 	if v.Receipt != nil {
 		a.receiptText(*v.Receipt)
+	} else {
+		a.say("\n%s", strings.TrimRight(v.Diff, "\n"))
+	}
+	if c.State == model.ChangeAwaiting {
+		a.askPerson(c)
 	}
 	return nil
+}
+
+// askPerson says how a waiting change is decided.
+func (a *app) askPerson(c model.Change) {
+	until := ""
+	if c.Deadline != nil {
+		until = " until " + c.Deadline.Format("2006-01-02 15:04 MST")
+	}
+	a.say("change %s is proven and waits for a person%s: %s", c.ID, until, c.Hypothesis)
+	a.say("  look at it: %s", a.command("change show "+c.ID))
+	a.say("  keep it:    %s", a.command("change approve "+c.ID))
+	a.say("  undo it:    %s", a.command("change reject "+c.ID))
 }
 
 func (a *app) changeDecide(verb, short string) *cobra.Command {
@@ -101,12 +152,30 @@ func (a *app) changeDecide(verb, short string) *cobra.Command {
 		Use: verb + " ID", Short: short, Args: exactly("ID"),
 		Example: fmt.Sprintf("  ratchet change %s c0123456789ab --by ada --why \"read it\"", verb),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.awaiting(c.Context(), verb, args[0]); err != nil {
+				return err
+			}
 			return a.drive(c.Context(), func(s *session) error { return a.decide(c.Context(), s, verb, args[0], v) })
 		},
 	}
 	withPerson(c, &v)
 	return a.withJSON(c)
 }
+
+// awaiting refuses to decide on a change that does not wait for a person, before
+// a stack is started for it.
+func (a *app) awaiting(ctx context.Context, verb, id string) error {
+	return a.read(ctx, func(s *store.Store) error {
+		c, err := a.changeRow(ctx, s, id)
+		if err == nil && c.State != model.ChangeAwaiting {
+			return usage("%s change %s: it is %s; only one that is %s can be decided", verb, id, c.State, model.ChangeAwaiting)
+		}
+		return err
+	})
+}
+
+// settleWait bounds how long a decision may take to be carried out.
+const settleWait = time.Minute
 
 func (a *app) decide(ctx context.Context, s *session, verb, id string, v protocol.Verdict) error {
 	v.By = a.person(v.By)
@@ -117,11 +186,30 @@ func (a *app) decide(ctx context.Context, s *session, verb, id string, v protoco
 	if err := send(ctx, id, v); err != nil {
 		return err
 	}
-	if a.json {
-		return a.print(map[string]any{"change": id, "decision": verb, "by": v.By})
+	c, err := settled(ctx, s.store, id)
+	if err != nil {
+		return err
 	}
-	a.say("change %s: %s by %s", id, verb, v.By)
+	if a.json {
+		return a.print(map[string]any{"change": id, "decision": verb, "by": v.By, "state": c.State})
+	}
+	a.say("change %s is %s, decided by %s", id, strings.ReplaceAll(string(c.State), "_", " "), v.By)
 	return nil
+}
+
+// settled waits until a decision is carried out, so that a stack that was
+// started for this call may stop.
+func settled(ctx context.Context, s *store.Store, id string) (c model.Change, err error) {
+	wait, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	err = poll(wait, func() (bool, error) {
+		c, err = s.Change(wait, id)
+		return c.State.Final(), err
+	})
+	if err != nil && ctx.Err() == nil && wait.Err() != nil {
+		err = fmt.Errorf("the decision on change %s is recorded, but not carried out after %s: %w (it will be, once the stack runs)", id, settleWait, err)
+	}
+	return c, err
 }
 
 func (a *app) receiptCommand() *cobra.Command {
@@ -133,8 +221,11 @@ func (a *app) receiptCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.read(c.Context(), func(s *store.Store) error {
 				r, err := s.ReceiptByCommit(c.Context(), args[0])
+				if errors.Is(err, store.ErrConflict) { // short for several
+					return usage("%v", err)
+				}
 				if err != nil {
-					return err
+					return a.absent(err, "receipt of a commit", args[0], "change list")
 				}
 				if a.json {
 					return a.print(r)
@@ -156,11 +247,20 @@ func (a *app) receiptText(r model.Receipt) {
 	}
 	a.say("evidence    e-value %.4g against %.4g (level %.3g, confirmation %d), %d rounds", r.EValue, 1/r.Level, r.Level, r.Confirmation, r.Rounds)
 	for _, c := range r.Claims {
-		a.say("  claimed   %s: parent %v, candidate %v, e-value %.4g", c.Problem, c.Parent, c.Candidate, c.EValue)
+		a.say("  claimed   %s: parent %s, candidate %s, e-value %.4g", c.Problem, scores(c.Parent), scores(c.Candidate), c.EValue)
 	}
 	for _, c := range r.Suspects {
-		a.say("  suspect   %s: parent %v, candidate %v, e-value for worse %.4g", c.Problem, c.Parent, c.Candidate, c.EValue)
+		a.say("  suspect   %s: parent %s, candidate %s, e-value for worse %.4g", c.Problem, scores(c.Parent), scores(c.Candidate), c.EValue)
 	}
 	a.say("score       %.1f%% → %.1f%%", 100*r.ParentScore.Score, 100*r.Score.Score)
-	a.say("fixed       %v\nbroken      %v\n\n%s", r.Fixed, r.Broken, r.Patch)
+	a.say("fixed       %s\nbroken      %s\n\n%s", listed(r.Fixed), listed(r.Broken), strings.TrimRight(r.Patch, "\n"))
+}
+
+// scores writes the scores of several rounds.
+func scores(xs []float64) string {
+	words := make([]string, len(xs))
+	for i, x := range xs {
+		words[i] = strconv.FormatFloat(x, 'g', 3, 64)
+	}
+	return strings.Join(words, " ")
 }

@@ -32,7 +32,7 @@ the Temporal UI stays up until Ctrl-C. A demo that was cut off is gone on with.`
 		Args:    noCommand,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), port) },
 	}
-	c.Flags().IntVar(&port, "ui-port", 0, "port of the Web UI (default 8233, or any that is free)")
+	withUIPort(c, &port)
 	return a.withJSON(c)
 }
 

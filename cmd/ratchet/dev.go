@@ -16,7 +16,7 @@ func (a *app) devCommand() *cobra.Command {
 		Args:    noCommand,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.dev(c.Context(), port) },
 	}
-	c.Flags().IntVar(&port, "ui-port", 0, "port of the Web UI (default 8233, or any that is free)")
+	withUIPort(c, &port)
 	return a.withJSON(c)
 }
 

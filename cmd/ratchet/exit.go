@@ -33,6 +33,21 @@ func (e *usageError) Error() string { return e.message }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
+// environmentError is something around the program that keeps it from working:
+// a data folder that cannot be written, a store that cannot be opened.
+type environmentError struct{ err error }
+
+func (e *environmentError) Error() string { return e.err.Error() }
+func (e *environmentError) Unwrap() error { return e.err }
+
+// environment marks err as the environment's fault; nil stays nil.
+func environment(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &environmentError{err}
+}
+
 // errInterrupted ends a command after Ctrl-C; what there was to say has been said.
 var errInterrupted = errors.New("interrupted")
 
@@ -43,12 +58,18 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case errors.Is(err, errInterrupted), ctx.Err() != nil:
 		return exitInterrupted
-	case isAny(err, sandbox.ErrUnavailable, sandbox.ErrLimit, devstack.ErrPortBusy, devstack.ErrLocked, devstack.ErrSchema, store.ErrNewer):
+	case isEnvironment(err):
 		return exitEnvironment
 	case isInvalid(err):
 		return exitUsage
 	}
 	return exitError
+}
+
+func isEnvironment(err error) bool {
+	var e *environmentError
+	return errors.As(err, &e) || isAny(err, sandbox.ErrUnavailable, sandbox.ErrLimit, sandbox.ErrNoSpace, store.ErrNoSpace,
+		store.ErrNewer, devstack.ErrPortBusy, devstack.ErrLocked, devstack.ErrSchema)
 }
 
 func isInvalid(err error) bool {
@@ -70,9 +91,12 @@ func isAny(err error, targets ...error) bool {
 }
 
 // describe is what is printed of an error; nothing for those already told.
-func describe(err error) string {
-	if errors.Is(err, errInterrupted) || errors.Is(err, errFailed) {
+func describe(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(err, errInterrupted), errors.Is(err, errFailed):
 		return ""
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return "interrupted"
 	}
 	return err.Error()
 }

@@ -11,11 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"ratchet/failures"
+	"ratchet/internal/model"
 	"ratchet/internal/store"
 )
 
 func (a *app) failureCommand() *cobra.Command {
-	return group("failure", "Report failures of agents in production", a.failurePublish())
+	return group("failure", "Report failures of agents in production",
+		"  ratchet failure publish --agent shop/assistant --task \"parse the call\" --actual \"one argument\"",
+		a.failurePublish())
 }
 
 // failureFlags describe one failure.
@@ -74,13 +77,22 @@ func (a *app) event(f failureFlags) (failures.Event, error) {
 		Severity: failures.Severity(f.severity),
 	}
 	if f.context != "" {
-		if !json.Valid([]byte(f.context)) {
-			return e, usage("--context is not valid JSON: %s", f.context)
-		}
 		e.Context = json.RawMessage(f.context)
 	}
 	e = e.WithDefaults()
-	return e, e.Validate()
+	return e, flagErrors(e.Validate())
+}
+
+// flagErrors lists what is wrong with an event under the names of the flags.
+func flagErrors(err error) error {
+	if err == nil {
+		return nil
+	}
+	flags := strings.NewReplacer("\nagent_id: ", "\n  --agent ", "\ntask: ", "\n  --task ", "\nactual_outcome: ", "\n  --actual ",
+		"\nexpected_outcome: ", "\n  --expected ", "\nrepo: ", "\n  --repo ", "\nseverity: ", "\n  --severity ",
+		"\ncontext: ", "\n  --context ", "\nid: ", "\n  --id ", "\nsource: ", "\n  --agent ")
+	list := flags.Replace("\n" + strings.TrimPrefix(err.Error(), failures.ErrInvalid.Error()+": "))
+	return usage("publish a failure: (see ratchet failure publish --help)%s", list)
 }
 
 // isPath says that a repository is given as a path, not as a URL.
@@ -94,25 +106,25 @@ const storeWait = 15 * time.Second
 // stored waits until the event is a row, so that a stack that was started for
 // this call may stop.
 func (a *app) stored(ctx context.Context, s *store.Store, e failures.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	wait, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	t := time.NewTicker(pollEvery)
-	defer t.Stop()
-	for {
-		row, err := s.Failure(ctx, e.Source, e.ID)
-		switch {
-		case err == nil && a.json:
-			return a.print(row)
-		case err == nil:
-			a.say("failure %s is stored as number %d", row.ID, row.Seq)
-			return nil
-		case !errors.Is(err, store.ErrNotFound):
-			return err
+	var row model.Failure
+	err := poll(wait, func() (bool, error) {
+		var err error
+		row, err = s.Failure(wait, e.Source, e.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("failure %s is published, but not stored after %s: %w (it will be, once the ingest runs)", e.ID, storeWait, ctx.Err())
-		case <-t.C:
-		}
+		return err == nil, err
+	})
+	switch {
+	case err != nil && ctx.Err() == nil && wait.Err() != nil:
+		return fmt.Errorf("failure %s is published, but not stored after %s: %w (it will be, once the ingest runs)", e.ID, storeWait, err)
+	case err != nil:
+		return err
+	case a.json:
+		return a.print(row)
 	}
+	a.say("failure %s is stored as number %d", row.ID, row.Seq)
+	return nil
 }

@@ -10,17 +10,15 @@ import (
 	"ratchet/internal/store"
 )
 
-// pollEvery is how often the store is read for progress.
-const pollEvery = 250 * time.Millisecond
-
 // progress is one thing that happened in a campaign; one line of `watch --json`.
 type progress struct {
-	Event      string             `json:"event"` // phase, baseline, generation, stopped
+	Event      string             `json:"event"` // phase, baseline, change, generation, stopped
 	At         time.Time          `json:"at"`
 	Campaign   string             `json:"campaign"`
 	Phase      string             `json:"phase,omitempty"`
 	Score      float64            `json:"score"`
 	Baseline   *model.Score       `json:"baseline,omitempty"`
+	Change     *model.Change      `json:"change,omitempty"`
 	Generation *generationSummary `json:"generation,omitempty"`
 	Stopped    string             `json:"stopped,omitempty"`
 	Detail     string             `json:"detail,omitempty"`
@@ -43,32 +41,33 @@ type watcher struct {
 
 	phase    string
 	baseline bool
+	changes  map[string]model.ChangeState // as last seen
 	next     int
 	stopped  bool
+}
+
+func newWatcher(s *store.Store, name string, emit func(progress) error) *watcher {
+	return &watcher{store: s, name: name, emit: emit, changes: map[string]model.ChangeState{}, next: 1}
 }
 
 // follow prints progress until the campaign's workflow has ended.
 func (a *app) follow(ctx context.Context, s *session, name string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &watcher{store: s.store, name: name, next: 1, emit: a.line}
 	ended := make(chan error, 1)
 	go func() { ended <- s.control.Wait(ctx, name) }()
-	t := time.NewTicker(pollEvery)
-	defer t.Stop()
-	for {
+	w := newWatcher(s.store, name, a.line)
+	return poll(ctx, func() (bool, error) {
 		select {
 		case err := <-ended:
 			if err != nil {
-				return err
+				return true, err
 			}
-			return w.look(ctx)
-		case <-t.C:
-			if err := w.look(ctx); err != nil {
-				return err
-			}
+			return true, w.look(ctx)
+		default:
+			return false, w.look(ctx)
 		}
-	}
+	})
 }
 
 // look emits what is new in the store.
@@ -77,17 +76,15 @@ func (w *watcher) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	base := progress{At: time.Now().UTC(), Campaign: w.name}
+	base := progress{At: time.Now().UTC(), Campaign: w.name, Phase: row.Phase}
 	if row.Current != nil {
 		base.Score = row.Current.Score
 	}
-	if row.Baseline != nil && !w.baseline {
-		w.baseline = true
-		p := base
-		p.Event, p.Baseline = "baseline", row.Baseline
-		if err := w.emit(p); err != nil {
-			return err
-		}
+	if err := w.standing(row, base); err != nil {
+		return err
+	}
+	if err := w.underWay(ctx, base); err != nil {
+		return err
 	}
 	if err := w.generations(ctx, base); err != nil {
 		return err
@@ -96,6 +93,44 @@ func (w *watcher) look(ctx context.Context) error {
 		w.stopped = true
 		base.Event, base.Stopped, base.Detail = "stopped", string(row.Stopped), row.Detail
 		return w.emit(base)
+	}
+	return nil
+}
+
+// standing emits the baseline, once, and the phase when it is another.
+func (w *watcher) standing(row model.Campaign, p progress) error {
+	if row.Baseline != nil && !w.baseline {
+		w.baseline = true
+		b := p
+		b.Event, b.Baseline = "baseline", row.Baseline
+		if err := w.emit(b); err != nil {
+			return err
+		}
+	}
+	if row.Phase == w.phase || row.Stopped != "" {
+		return nil
+	}
+	w.phase = row.Phase
+	p.Event = "phase"
+	return w.emit(p)
+}
+
+// underWay emits the change that is measured or waits, when its state is another.
+func (w *watcher) underWay(ctx context.Context, p progress) error {
+	open, err := w.store.Changes(ctx, store.ChangeFilter{Campaign: w.name,
+		States: []model.ChangeState{model.ChangeProbation, model.ChangeAwaiting}})
+	if err != nil {
+		return err
+	}
+	for _, c := range open {
+		if w.changes[c.ID] == c.State {
+			continue
+		}
+		w.changes[c.ID] = c.State
+		p.Event, p.Change = "change", &c
+		if err := w.emit(p); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -125,19 +160,49 @@ func (a *app) line(p progress) error {
 	if a.json {
 		return nil
 	}
-	var err error
 	switch p.Event {
+	case "phase":
+		a.phaseLine(p.Phase)
 	case "baseline":
 		b := p.Baseline
-		_, err = fmt.Fprintf(a.stdout, "baseline: %d of %d problems pass, score %.1f%%, %d flaky\n", b.Passed, b.Problems, 100*b.Score, len(b.Flaky))
+		a.say("baseline: %d of %s pass, score %.1f%%, %d flaky", b.Passed, plural(b.Problems, "problem"), 100*b.Score, len(b.Flaky))
+	case "change":
+		a.changeLine(*p.Change)
 	case "generation":
-		g := p.Generation
-		_, err = fmt.Fprintf(a.stdout, "generation %d: %s %s  %.1f%% → %.1f%%  %s\n    %s\n",
-			g.N, mark(g.Outcome), g.Outcome, 100*g.Before, 100*g.After, g.Hypothesis, g.Reason)
+		a.generationLine(*p.Generation)
 	case "stopped":
-		_, err = fmt.Fprintf(a.stdout, "stopped (%s): %s\n", p.Stopped, p.Detail)
+		a.say("stopped (%s): %s", p.Stopped, p.Detail)
 	}
-	return err
+	return nil
+}
+
+// phaseLine shows on a terminal what goes on. The end of a generation has a line of its own.
+func (a *app) phaseLine(phase string) {
+	var n int
+	var outcome string
+	if _, err := fmt.Sscanf(phase, "generation %d: %s", &n, &outcome); a.terminal && err != nil {
+		a.say("  … %s", phase)
+	}
+}
+
+// changeLine shows a change that a person must decide on, and on a terminal one
+// that is being measured.
+func (a *app) changeLine(c model.Change) {
+	switch {
+	case c.State == model.ChangeAwaiting:
+		a.askPerson(c)
+	case a.terminal:
+		a.say("  … measuring commit %.10s against its parent: %s", c.Commit, c.Hypothesis)
+	}
+}
+
+func (a *app) generationLine(g generationSummary) {
+	if g.Hypothesis == "" {
+		a.say("generation %d: %s %s  %.1f%%\n    %s", g.N, mark(g.Outcome), g.Outcome, 100*g.After, g.Reason)
+		return
+	}
+	a.say("generation %d: %s %s  %.1f%% → %.1f%%  %s\n    %s",
+		g.N, mark(g.Outcome), g.Outcome, 100*g.Before, 100*g.After, g.Hypothesis, g.Reason)
 }
 
 func mark(outcome string) string {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/term"
 )
 
 func main() {
@@ -23,11 +25,6 @@ func system() surroundings {
 	}
 	return surroundings{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, cwd: cwd, terminal: isTerminal(os.Stdout),
+		getenv: os.Getenv, cwd: cwd, terminal: term.IsTerminal(int(os.Stdout.Fd())),
 	}
-}
-
-func isTerminal(f *os.File) bool {
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }

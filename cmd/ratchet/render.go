@@ -14,28 +14,47 @@ import (
 // printReport writes a report for people: the generations, the branch's log, and
 // what it cost.
 func (a *app) printReport(ctx context.Context, s *store.Store, r report.Report) error {
-	fmt.Fprintf(a.stdout, "\ncampaign %s\n", r.Campaign)
+	a.say("\ncampaign %s", r.Campaign)
 	if err := a.printGenerations(r.Generations); err != nil {
 		return err
 	}
 	if err := a.printLog(ctx, s, r); err != nil {
 		return err
 	}
+	a.say("")
+	a.printScore(r)
 	c := r.Cost
-	fmt.Fprintf(a.stdout, "\nscore %.1f%% → %.1f%% (held out %.1f%%), %d of %d problems pass; %d kept, %d reverted, %d rejected\n",
-		100*r.Baseline.Score, 100*r.Final.Score, 100*r.Final.HeldoutScore, r.Final.Passed, r.Baseline.Problems, r.Kept, r.Reverted, r.Rejected)
-	if len(r.Baseline.Flaky) > 0 {
-		fmt.Fprintf(a.stdout, "flaky: %v\n", r.Baseline.Flaky)
-	}
-	fmt.Fprintf(a.stdout, "wall %.0f s, sandboxes %.0f s, orchestration %.1f s\n", c.WallSeconds, c.SandboxSeconds, c.OrchestrationSeconds)
+	a.say("wall %.0f s, sandboxes %.0f s, orchestration %.1f s", c.WallSeconds, c.SandboxSeconds, c.OrchestrationSeconds)
 	if r.Stopped != "" {
-		fmt.Fprintf(a.stdout, "stopped (%s): %s\n", r.Stopped, r.Detail)
+		a.say("stopped (%s): %s", r.Stopped, r.Detail)
 	}
-	_, err := fmt.Fprintf(a.stdout, "branch %s in %s\n", r.Branch, r.Repo)
-	return err
+	if r.Branch != "" {
+		a.say("branch %s in %s", r.Branch, r.Repo)
+	}
+	return nil
+}
+
+func (a *app) printScore(r report.Report) {
+	if r.Baseline.Problems == 0 {
+		a.say("the baseline is not measured")
+		return
+	}
+	a.say("score %.1f%% → %.1f%% (held out %.1f%%), %d of %s pass; %d kept, %d reverted, %d rejected",
+		100*r.Baseline.Score, 100*r.Final.Score, 100*r.Final.HeldoutScore, r.Final.Passed,
+		plural(r.Baseline.Problems, "problem"), r.Kept, r.Reverted, r.Rejected)
+	if r.Kept == 0 && r.Stopped != "" {
+		a.say("nothing was kept: the branch's files are those of its base")
+	}
+	if len(r.Baseline.Flaky) > 0 {
+		a.say("flaky: %s", listed(r.Baseline.Flaky))
+	}
 }
 
 func (a *app) printGenerations(gens []report.Generation) error {
+	if len(gens) == 0 {
+		a.say("no generation was run")
+		return nil
+	}
 	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "gen\toutcome\tbefore\tafter\tscreened\trounds\thypothesis")
 	for _, g := range gens {
@@ -66,14 +85,23 @@ func (a *app) printLog(ctx context.Context, s *store.Store, r report.Report) err
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "\nlog of %s\n", r.Branch)
+	a.say("\nlog of %s", r.Branch)
 	for _, e := range entries {
-		fmt.Fprintf(a.stdout, "  %.10s %s\n", e.Hash, e.Subject)
+		a.say("  %.10s %s", e.Hash, e.Subject)
 		if e.Hash == row.Base {
 			break
 		}
 	}
 	return nil
+}
+
+// list writes a table, or one line when there is nothing to list.
+func (a *app) list(header string, rows []string, none string) error {
+	if len(rows) == 0 {
+		a.say("%s", none)
+		return nil
+	}
+	return a.table(header, rows)
 }
 
 // table writes rows under a header for people.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -23,14 +24,16 @@ type surroundings struct {
 // app is one invocation.
 type app struct {
 	surroundings
-	data    string
+	args    []string
+	data    string // absolute
+	chosen  bool   // data was given by --data
 	verbose bool
 	json    bool
 }
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, s surroundings, args []string) int {
-	a := &app{surroundings: s}
+	a := &app{surroundings: s, args: args}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.stdin)
@@ -41,7 +44,7 @@ func run(ctx context.Context, s surroundings, args []string) int {
 		return exitOK
 	}
 	code := exitCode(ctx, err)
-	if message := describe(err); message != "" {
+	if message := describe(ctx, err); message != "" {
 		fmt.Fprintf(s.stderr, "ratchet: %s\n", message)
 	}
 	return code
@@ -60,13 +63,14 @@ Docker sandbox, and keeps a commit only on fresh evidence that it measures bette
 		Args: noCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
+			a.chosen = a.data != ""
 			a.data = a.dataDir()
 			return nil
 		},
 	}
 	c.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default: ratchet in the XDG state folder)")
 	c.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more on standard error")
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%v", err) })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%v (see %s --help)", err, c.CommandPath()) })
 	c.AddCommand(
 		a.demoCommand(), a.devCommand(), a.runCommand(), a.iterateCommand(), a.validateCommand(), a.schemaCommand(),
 		a.aaCommand(), a.campaignCommand(), a.changeCommand(), a.receiptCommand(), a.benchmarkCommand(),
@@ -80,7 +84,11 @@ func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := "see ratchet --help"
+	if !c.HasSubCommands() {
+		return usage("%s takes no argument, got %q (see %s --help)", c.CommandPath(), args[0], c.CommandPath())
+	}
+	hint := "see " + c.CommandPath() + " --help"
+	c.SuggestionsMinimumDistance = 2
 	if s := c.SuggestionsFor(args[0]); len(s) > 0 {
 		hint = "did you mean " + s[0] + "?"
 	}
@@ -88,9 +96,9 @@ func noCommand(c *cobra.Command, args []string) error {
 }
 
 // group makes a command that only holds others.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Args: noCommand,
+		Use: use, Short: short, Example: example, Args: noCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(commands...)
@@ -100,10 +108,24 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 // exactly wants n arguments and says which.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) != len(names) {
-			return usage("%s takes %d argument(s) %v, got %d (see %s --help)", c.CommandPath(), len(names), names, len(args), c.CommandPath())
+		switch {
+		case len(args) < len(names):
+			return usage("%s: %s is missing (see %s --help)", c.CommandPath(), names[len(args)], c.CommandPath())
+		case len(args) > len(names):
+			return usage("%s takes %s and nothing more, got %q too (see %s --help)",
+				c.CommandPath(), strings.Join(names, " "), args[len(names)], c.CommandPath())
 		}
 		return nil
+	}
+}
+
+// atMost allows the arguments to be left out, from the last.
+func atMost(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) <= len(names) {
+			return nil
+		}
+		return exactly(names...)(c, args)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"ratchet/internal/control"
 	"ratchet/internal/model"
 	"ratchet/internal/report"
+	"ratchet/internal/store"
 )
 
 // runOptions are the flags of run.
@@ -37,7 +39,7 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().BoolVar(&o.dev, "dev", false, "start the stack with its Web UI in this process")
 	c.Flags().BoolVar(&o.detach, "detach", false, "hand the campaign over and return")
 	c.Flags().BoolVar(&o.push, "push", false, "publish kept commits to the repository when the campaign ends")
-	c.Flags().IntVar(&o.uiPort, "ui-port", 0, "port of the Web UI (default 8233, or any that is free)")
+	withUIPort(c, &o.uiPort)
 	return a.withJSON(c)
 }
 
@@ -57,12 +59,21 @@ func (a *app) runFile(ctx context.Context, file string, o runOptions) error {
 	if o.dev && o.detach {
 		return usage("--dev and --detach exclude each other: --dev keeps the stack in this process (use ratchet dev in another terminal, then run --detach)")
 	}
+	if o.uiPort != 0 && !o.dev {
+		return usage("--ui-port needs --dev: without it no Web UI is started")
+	}
 	spec, err := a.spec(file)
 	if err != nil {
 		return err
 	}
-	if err := a.preflight(ctx, spec); err != nil {
+	known, err := a.known(ctx, spec)
+	if err != nil {
 		return err
+	}
+	if !known {
+		if _, err := a.preflight(ctx, spec); err != nil {
+			return err
+		}
 	}
 	s, err := a.stackFor(ctx, o)
 	if err != nil {
@@ -91,14 +102,35 @@ func (a *app) spec(file string) (campaign.Spec, error) {
 	return campaign.Parse(data, campaign.ParseOptions{File: file, Dir: filepath.Dir(path)})
 }
 
+// known says that the campaign is stored with this file and is past its
+// baseline: it goes on from its own copy, whatever has become of the source.
+func (a *app) known(ctx context.Context, spec campaign.Spec) (known bool, err error) {
+	if has, err := a.hasStore(); err != nil || !has {
+		return false, err
+	}
+	data, err := campaign.JSON(spec)
+	if err != nil {
+		return false, err
+	}
+	err = a.read(ctx, func(s *store.Store) error {
+		row, err := s.Campaign(ctx, spec.Name)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		known = err == nil && row.Baseline != nil && bytes.Equal(row.Spec, data)
+		return err
+	})
+	return known, err
+}
+
 // preflight finds what would stop a campaign at once, before anything is stored.
-func (a *app) preflight(ctx context.Context, spec campaign.Spec) error {
+func (a *app) preflight(ctx context.Context, spec campaign.Spec) (activities.Checkout, error) {
 	dir, err := os.MkdirTemp("", "ratchet-preflight-")
 	if err != nil {
-		return fmt.Errorf("look at the repository: %w", err)
+		return activities.Checkout{}, environment(fmt.Errorf("look at the repository: %w", err))
 	}
-	_, err = activities.Preflight(ctx, spec, filepath.Join(dir, "repo.git"))
-	return errors.Join(err, os.RemoveAll(dir))
+	c, err := activities.Preflight(ctx, spec, filepath.Join(dir, "repo.git"))
+	return c, errors.Join(err, os.RemoveAll(dir))
 }
 
 // campaign starts a campaign on a stack and, unless detached, follows it to its end.
@@ -107,21 +139,30 @@ func (a *app) campaign(ctx context.Context, s *session, spec campaign.Spec, o ru
 	if err != nil {
 		return err
 	}
-	if s.info.UIURL != "" {
+	if s.own != nil && s.info.UIURL != "" {
 		a.say("Temporal UI: %s", s.info.UIURL)
 	}
 	if o.detach {
 		return a.detached(s, spec.Name, resumed)
 	}
-	verb := "started"
-	if resumed {
-		verb = "goes on"
-	}
-	a.say("campaign %s %s", spec.Name, verb)
+	a.begun(ctx, s, spec.Name, resumed)
 	if err := a.follow(ctx, s, spec.Name); err != nil {
 		return a.interrupted(ctx, s, spec.Name, err)
 	}
 	return a.outcome(ctx, s, spec.Name)
+}
+
+// begun says that a campaign runs, or why it does not move.
+func (a *app) begun(ctx context.Context, s *session, name string, resumed bool) {
+	if !resumed {
+		a.say("campaign %s started", name)
+		return
+	}
+	a.say("campaign %s goes on", name)
+	// The board is advice: a campaign that cannot answer yet is shown by its rows.
+	if b, err := s.control.Scoreboard(ctx, name); err == nil && b.Paused {
+		a.say("it is paused; let it go on with: %s", a.command("campaign resume "+name))
+	}
 }
 
 func (a *app) detached(s *session, name string, resumed bool) error {
@@ -129,10 +170,10 @@ func (a *app) detached(s *session, name string, resumed bool) error {
 		return a.print(map[string]any{"campaign": name, "resumed": resumed, "running": s.own == nil})
 	}
 	if s.own != nil {
-		a.say("campaign %s is stored; it goes on when \"ratchet dev\" runs on %s", name, a.data)
+		a.say("campaign %s is stored; it goes on when this runs: %s", name, a.command("dev"))
 		return nil
 	}
-	a.say("campaign %s runs in process %d; see it with: ratchet campaign watch %s", name, s.info.Pid, name)
+	a.say("campaign %s runs in process %d; see it with: %s", name, s.info.Pid, a.command("campaign watch "+name))
 	return nil
 }
 
@@ -142,10 +183,10 @@ func (a *app) interrupted(ctx context.Context, s *session, name string, err erro
 		return err
 	}
 	if s.own == nil {
-		fmt.Fprintf(a.stderr, "\ncampaign %s goes on in process %d; stop it with: ratchet campaign stop %s\n", name, s.info.Pid, name)
+		fmt.Fprintf(a.stderr, "\ncampaign %s goes on in process %d; end it with: %s\n", name, s.info.Pid, a.command("campaign stop "+name))
 		return errInterrupted
 	}
-	fmt.Fprintf(a.stderr, "\ncampaign %s is checkpointed; go on with the same command\n", name)
+	fmt.Fprintf(a.stderr, "\ncampaign %s is checkpointed; go on with the same command: %s\n", name, a.commandLine())
 	return errInterrupted
 }
 

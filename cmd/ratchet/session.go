@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
@@ -44,7 +45,7 @@ func (a *app) attach(ctx context.Context) (*session, error) {
 func (a *app) join(ctx context.Context, info devstack.Info) (*session, error) {
 	s, err := store.Open(ctx, store.Config{Path: workers.StorePath(a.data)})
 	if err != nil {
-		return nil, err
+		return nil, environment(err)
 	}
 	c, err := client.DialContext(ctx, client.Options{
 		HostPort: info.TemporalAddress, Namespace: info.Namespace, Logger: log.NewStructuredLogger(a.logger()),
@@ -60,10 +61,14 @@ func (a *app) join(ctx context.Context, info devstack.Info) (*session, error) {
 
 // start opens a stack in this process.
 func (a *app) start(ctx context.Context, ui bool, uiPort int) (*session, error) {
-	if err := os.MkdirAll(a.data, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder %s: %w (choose another with --data)", a.data, err)
+	if err := a.makeData(); err != nil {
+		return nil, err
 	}
 	st, err := workers.Open(ctx, workers.StackConfig{Data: a.data, UI: ui, UIPort: uiPort, Logger: a.logger()})
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return nil, environment(err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +80,17 @@ func (a *app) start(ctx context.Context, ui bool, uiPort int) (*session, error) 
 // usualUIPort is where the Temporal Web UI is put when nothing else is asked for
 // and the port is free.
 const usualUIPort = 8233
+
+// withUIPort adds the flag that places the Web UI.
+func withUIPort(c *cobra.Command, port *int) {
+	c.Flags().IntVar(port, "ui-port", 0, "port of the Web UI (default 8233, or any that is free)")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *port < 0 || *port > 65535 {
+			return usage("--ui-port is %d: give a port from 1 to 65535", *port)
+		}
+		return nil
+	}
+}
 
 // uiPort is the port to use: the one asked for, else the usual one, else any.
 func uiPort(asked int) int {
@@ -94,13 +110,19 @@ func uiPort(asked int) int {
 // openStore opens the store alone, for commands that only read it. A data folder
 // that holds none yet gives an empty one.
 func (a *app) openStore(ctx context.Context) (*store.Store, error) {
-	path := workers.StorePath(a.data)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(a.data, 0o700); err != nil {
-			return nil, fmt.Errorf("make the data folder %s: %w (choose another with --data)", a.data, err)
-		}
+	if err := a.makeData(); err != nil {
+		return nil, err
 	}
-	return store.Open(ctx, store.Config{Path: path})
+	s, err := store.Open(ctx, store.Config{Path: workers.StorePath(a.data)})
+	return s, environment(err)
+}
+
+// makeData makes the data folder when it does not exist.
+func (a *app) makeData() error {
+	if err := os.MkdirAll(a.data, 0o700); err != nil {
+		return environment(fmt.Errorf("make the data folder %s: %w (choose another with --data)", a.data, err))
+	}
+	return nil
 }
 
 // read runs f on the store alone.

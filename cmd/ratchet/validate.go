@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
+	"ratchet/activities"
 	"ratchet/internal/campaign"
 )
 
@@ -20,17 +22,42 @@ func (a *app) validateCommand() *cobra.Command {
 
 func (a *app) validate(ctx context.Context, file string) error {
 	spec, err := a.spec(file)
-	if err != nil {
+	var found activities.Checkout
+	if err == nil {
+		found, err = a.preflight(ctx, spec)
+	}
+	v := validation{Valid: err == nil, Campaign: spec.Name, Commit: found.Commit, Problems: len(found.Problems), Errors: fileErrors(err)}
+	switch {
+	case a.json && (err == nil || isInvalid(err)):
+		return errors.Join(a.print(v), err)
+	case err != nil:
 		return err
 	}
-	if err := a.preflight(ctx, spec); err != nil {
-		return err
-	}
-	if a.json {
-		return a.print(map[string]any{"valid": true, "campaign": spec.Name})
-	}
-	a.say("%s is valid: campaign %s on %s", file, spec.Name, spec.Repo)
+	a.say("%s is valid: campaign %s on %s, %s at %.10s (%s)",
+		file, spec.Name, spec.Repo, plural(v.Problems, "problem"), v.Commit, spec.Base)
 	return nil
+}
+
+// validation is what validate found.
+type validation struct {
+	Valid    bool             `json:"valid"`
+	Campaign string           `json:"campaign"`
+	Commit   string           `json:"commit"`   // that base names
+	Problems int              `json:"problems"` // found there
+	Errors   []campaign.Error `json:"errors"`
+}
+
+// fileErrors lists what is wrong. What is not wrong with the file itself, but with
+// what it names, has no place.
+func fileErrors(err error) []campaign.Error {
+	var file *campaign.Errors
+	switch {
+	case err == nil:
+		return []campaign.Error{}
+	case errors.As(err, &file):
+		return file.List
+	}
+	return []campaign.Error{{Problem: err.Error()}}
 }
 
 func (a *app) schemaCommand() *cobra.Command {

@@ -3,6 +3,8 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -15,11 +17,13 @@ func (a *app) versionCommand() *cobra.Command {
 			if a.json {
 				return a.print(v)
 			}
-			a.say("ratchet %s %s (%s)", v["version"], v["commit"], v["go"])
+			a.say("ratchet %s", strings.Join(slices.DeleteFunc([]string{v["version"], v["commit"], v["go"]}, isEmpty), " "))
 			return nil
 		},
 	})
 }
+
+func isEmpty(s string) bool { return s == "" }
 
 // version reads what the build has recorded.
 func version() map[string]string {
