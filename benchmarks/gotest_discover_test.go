@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -167,4 +168,22 @@ func TestMerge(t *testing.T) {
 	link := model.Tree{Files: []model.File{{Path: "p", Mode: model.ModeSymlink, Data: []byte("elsewhere")}}}
 	_, ok := s.merge(link, trusted).Find("p")
 	require.False(t, ok, "a link in place of a folder of the harness")
+}
+
+// Discover agrees with what test binaries themselves list.
+func TestDiscoverAgreesWithGo(t *testing.T) {
+	in := tree(manners).Without(func(p string) bool { return strings.HasPrefix(p, "broken/") })
+	log, err := hostGo(t, write(t, in), "test", "-vet=off", "-list=.", "./...")
+	require.NoError(t, err, log)
+	var listed, found []string
+	for line := range strings.Lines(log) {
+		if name := strings.TrimSpace(line); !strings.HasPrefix(name, "ok ") && !strings.HasPrefix(name, "? ") {
+			listed = append(listed, name)
+		}
+	}
+	for _, p := range discover(t, suite(t, Config{}), in) {
+		found = append(found, p.Name)
+	}
+	found = append(found, "TestPass") // declared in the external tests as well
+	require.ElementsMatch(t, listed, found)
 }

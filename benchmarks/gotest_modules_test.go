@@ -9,6 +9,7 @@ import (
 
 	"ratchet/internal/model"
 	"ratchet/sandbox"
+	"ratchet/sandbox/docker"
 )
 
 // Modules may be vendored, lie below the root, or be many in a workspace.
@@ -142,6 +143,18 @@ func TestWarm(t *testing.T) {
 		require.NoError(t, err, log)
 	}
 	require.Contains(t, strings.Join(cmds[1].Argv, " "), "-cover")
+}
+
+// An image that was prepared with the suite's commands runs the suite.
+func TestRunInWarmImage(t *testing.T) {
+	l, s, in := boxes(t), suite(t, Config{}), tree(honest)
+	image, err := l.boxes.(*docker.Engine).Prepare(t.Context(), docker.Target{Image: docker.HostGo, Tree: in, Warm: s.Warm()}, nil)
+	require.NoError(t, err)
+	l.spec.Image, l.spec.Env = image.ID, image.Env
+	got := outcomes(t, l.run(t, s, in, in).Results)
+	require.Equal(t, map[string]model.Outcome{
+		"unit/calc/TestAdd": model.Fail, "unit/calc/TestZero": model.Pass, "unit/other/TestGolden": model.Fail,
+	}, got)
 }
 
 // An image without Go is the operator's mistake, not a tree that does not build.
