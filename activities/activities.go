@@ -39,6 +39,12 @@ type Config struct {
 	// Suites and Proposers when nil.
 	Suites    func(campaign.Spec) ([]benchmarks.Suite, error)
 	Proposers func(campaign.Spec) ([]propose.Proposer, error)
+	// Trace, which may be nil, is told when an activity has passed a point at which
+	// something became durable, as <activity>/<point>: "begin" and "end" for each,
+	// and between them those that the activity names, such as
+	// LandChange/branch. It is called from the activity's goroutine, which waits
+	// for it; the context tells which run and attempt it is.
+	Trace func(ctx context.Context, point string)
 }
 
 // Validate reports what is missing.
@@ -65,6 +71,7 @@ type Activities struct {
 	log       *slog.Logger
 	suites    func(campaign.Spec) ([]benchmarks.Suite, error)
 	proposers func(campaign.Spec) ([]propose.Proposer, error)
+	trace     func(ctx context.Context, point string)
 }
 
 // New checks the configuration.
@@ -81,41 +88,53 @@ func New(c Config) (*Activities, error) {
 	if c.Proposers == nil {
 		c.Proposers = Proposers
 	}
+	if c.Trace == nil {
+		c.Trace = func(context.Context, string) {}
+	}
 	return &Activities{
 		store: c.Store, artifacts: c.Artifacts, boxes: c.Boxes, repos: c.Repos, log: c.Logger,
-		suites: c.Suites, proposers: c.Proposers,
+		suites: c.Suites, proposers: c.Proposers, trace: c.Trace,
 	}, nil
 }
 
 // RegisterMain adds the short activities to a worker of the main queue.
 func (a *Activities) RegisterMain(r worker.ActivityRegistry) {
-	register(r, protocol.OpenCampaign, a.OpenCampaign)
-	register(r, protocol.ProposeCandidates, a.ProposeCandidates)
-	register(r, protocol.SelectCandidate, a.SelectCandidate)
-	register(r, protocol.LandChange, a.LandChange)
-	register(r, protocol.RequestApproval, a.RequestApproval)
-	register(r, protocol.KeepChange, a.KeepChange)
-	register(r, protocol.RevertChange, a.RevertChange)
-	register(r, protocol.RecordGeneration, a.RecordGeneration)
-	register(r, protocol.FinishCampaign, a.FinishCampaign)
+	register(a, r, protocol.OpenCampaign, a.OpenCampaign)
+	register(a, r, protocol.ProposeCandidates, a.ProposeCandidates)
+	register(a, r, protocol.SelectCandidate, a.SelectCandidate)
+	register(a, r, protocol.LandChange, a.LandChange)
+	register(a, r, protocol.RequestApproval, a.RequestApproval)
+	register(a, r, protocol.KeepChange, a.KeepChange)
+	register(a, r, protocol.RevertChange, a.RevertChange)
+	register(a, r, protocol.RecordGeneration, a.RecordGeneration)
+	register(a, r, protocol.FinishCampaign, a.FinishCampaign)
 }
 
 // RegisterSandbox adds the activities that run sandboxes to a worker of their queue.
 func (a *Activities) RegisterSandbox(r worker.ActivityRegistry) {
-	register(r, protocol.PrepareTarget, a.PrepareTarget)
-	register(r, protocol.MeasureBaseline, a.MeasureBaseline)
-	register(r, protocol.DiagnoseWeakness, a.DiagnoseWeakness)
-	register(r, protocol.ScreenCandidates, a.ScreenCandidates)
-	register(r, protocol.ConfirmChange, a.ConfirmChange)
+	register(a, r, protocol.PrepareTarget, a.PrepareTarget)
+	register(a, r, protocol.MeasureBaseline, a.MeasureBaseline)
+	register(a, r, protocol.DiagnoseWeakness, a.DiagnoseWeakness)
+	register(a, r, protocol.ScreenCandidates, a.ScreenCandidates)
+	register(a, r, protocol.ConfirmChange, a.ConfirmChange)
 }
 
-// register adds one activity under its name, with its errors mapped.
-func register[I, R any](r worker.ActivityRegistry, name string, f func(context.Context, I) (R, error)) {
+// register adds one activity under its name, traced and with its errors mapped.
+func register[I, R any](a *Activities, r worker.ActivityRegistry, name string, f func(context.Context, I) (R, error)) {
 	mapped := func(ctx context.Context, in I) (R, error) {
+		a.reached(ctx, "begin")
 		out, err := f(ctx, in)
+		if err == nil {
+			a.reached(ctx, "end")
+		}
 		return out, Map(err, activity.GetInfo(ctx).Attempt)
 	}
 	r.RegisterActivityWithOptions(mapped, activity.RegisterOptions{Name: name})
+}
+
+// reached says that the activity of this context has passed a point.
+func (a *Activities) reached(ctx context.Context, point string) {
+	a.trace(ctx, activity.GetInfo(ctx).ActivityType.Name+"/"+point)
 }
 
 // fence claims a scope for this attempt of this activity: an older attempt that

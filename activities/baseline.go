@@ -122,6 +122,7 @@ func (a *Activities) baselineRuns(ctx context.Context, f store.Fence, t *target,
 	runs, err := trial.Baseline(ctx, b, all, baselineRounds, have, func(n int, run model.Run) error {
 		p.tell(stepLimit, "round %d of %d: score %.3f", n, baselineRounds, run.Score())
 		_, err := a.store.SaveRun(ctx, f, store.RunKey{Campaign: t.row.Name, Scope: "baseline", Round: n}, t.trusted.Hash, run)
+		a.reached(ctx, "round")
 		return err
 	})
 	return runs, closing(ctx, b, err)
@@ -278,6 +279,7 @@ func (a *Activities) saveBaseline(ctx context.Context, f store.Fence, t *target,
 	if err := a.store.SaveProblems(ctx, f, t.row.Name, problems); err != nil {
 		return err
 	}
+	a.reached(ctx, "problems")
 	ref, err := a.putRates(ctx, trial.Rates(runs...))
 	if err != nil {
 		return err

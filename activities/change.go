@@ -38,6 +38,9 @@ func (a *Activities) SelectCandidate(ctx context.Context, in protocol.SelectCand
 	if err != nil {
 		return out, err
 	}
+	if err := a.inPlace(ctx, row); err != nil {
+		return out, err
+	}
 	r, err := repo.Open(ctx, row.Repo)
 	if err != nil {
 		return out, err
@@ -109,18 +112,26 @@ func (a *Activities) LandChange(ctx context.Context, in protocol.LandChangeInput
 	if err != nil {
 		return out, err
 	}
+	a.reached(ctx, "commit")
 	now := time.Now()
 	_, err = a.store.MoveChange(ctx, f, c.ID, []model.ChangeState{model.ChangeProposed}, model.ChangeApproved, byRatchet,
 		"it may be tried on the branch", now, func(x *model.Change) { x.Commit = commit })
 	if err != nil {
 		return out, err
 	}
-	if err := a.point(ctx, t, c, commit); err != nil {
+	a.reached(ctx, "approved")
+	if err := t.repo.SetRef(ctx, protocol.BranchRef(c.Campaign), c.Parent, commit); err != nil {
 		return out, err
 	}
+	a.reached(ctx, "branch")
 	if err := a.markLanded(ctx, f, c); err != nil {
 		return out, err
 	}
+	a.reached(ctx, "attempt")
+	if err := t.repo.SetRef(ctx, protocol.TrialRef(c.Campaign, c.ID), "", commit); err != nil {
+		return out, err
+	}
+	a.reached(ctx, "trial")
 	_, err = a.store.MoveChange(ctx, f, c.ID, []model.ChangeState{model.ChangeApproved}, model.ChangeApplied, byRatchet,
 		"landed on "+protocol.BranchName(c.Campaign), now, nil)
 	return protocol.LandChangeResult{Commit: commit}, err
@@ -158,15 +169,6 @@ func subject(s string) string {
 		return s
 	}
 	return string(r[:71]) + "…"
-}
-
-// point moves the trial ref and the branch to the commit.
-func (a *Activities) point(ctx context.Context, t *target, c model.Change, commit string) error {
-	trial := protocol.TrialRef(c.Campaign, c.ID)
-	if err := t.repo.SetRef(ctx, trial, "", commit); err != nil {
-		return err
-	}
-	return t.repo.SetRef(ctx, protocol.BranchRef(c.Campaign), c.Parent, commit)
 }
 
 func (a *Activities) markLanded(ctx context.Context, f store.Fence, c model.Change) error {

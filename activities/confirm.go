@@ -106,7 +106,7 @@ func (k *confirmation) input(ctx context.Context) (trial.ConfirmInput, error) {
 	if len(screened) == 0 {
 		return trial.ConfirmInput{}, fmt.Errorf("no screen is stored for change %s: %w", k.change.ID, store.ErrNotFound)
 	}
-	j, err := k.a.store.CountConfirmations(ctx, k.change.Campaign)
+	j, err := k.a.confirmation(ctx, k.change)
 	if err != nil {
 		return trial.ConfirmInput{}, err
 	}
@@ -116,10 +116,24 @@ func (k *confirmation) input(ctx context.Context) (trial.ConfirmInput, error) {
 		Problems: k.t.problems,
 		Claims:   trial.Claims(rates, screened[0].Run.Results, at.Targets),
 		Config:   decision.Config{Alpha: gate.Alpha, Rounds: gate.Rounds},
-		Level:    decision.Level(gate.Alpha, j+1),
+		Level:    decision.Level(gate.Alpha, j),
 		Known:    rates,
 		Have:     have,
 	}, err
+}
+
+// confirmation is the number of a change's confirmation in its campaign, from 1:
+// the one in its receipt, or the next.
+func (a *Activities) confirmation(ctx context.Context, c model.Change) (int, error) {
+	r, err := a.store.Receipt(ctx, c.ID)
+	if err == nil {
+		return r.Confirmation, nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return 0, err
+	}
+	j, err := a.store.CountConfirmations(ctx, c.Campaign)
+	return j + 1, err
 }
 
 func (k *confirmation) attempt(ctx context.Context) (model.Attempt, error) {
@@ -169,6 +183,10 @@ func (k *confirmation) save(ctx context.Context, r trial.Round) error {
 			Tree:   tree, Run: run,
 		}
 	}
-	return k.a.store.SaveRuns(ctx, k.fence,
+	err := k.a.store.SaveRuns(ctx, k.fence,
 		row(sideParent, k.change.Parent, r.Parent), row(sideCandidate, k.change.Commit, r.Candidate))
+	if err == nil {
+		k.a.reached(ctx, "round")
+	}
+	return err
 }

@@ -47,6 +47,12 @@ func (a *Activities) importRepo(ctx context.Context, row model.Campaign, spec ca
 	if err != nil {
 		return row, err
 	}
+	a.reached(ctx, "imported")
+	// An import that was cut off may have left a lock behind, and nobody else
+	// knows of this repository yet.
+	if err := recoverRefs(ctx, r); err != nil {
+		return row, err
+	}
 	base, err := r.Resolve(ctx, spec.Base)
 	if err != nil {
 		return row, err
@@ -59,6 +65,7 @@ func (a *Activities) importRepo(ctx context.Context, row model.Campaign, spec ca
 			return row, err
 		}
 	}
+	a.reached(ctx, "refs")
 	return a.store.UpdateCampaign(ctx, store.Fence{}, row.Name, func(c *model.Campaign) error {
 		c.Repo, c.Base, c.Best, c.Branch = path, base, base, protocol.BranchRef(row.Name)
 		return nil
@@ -86,6 +93,16 @@ func (a *Activities) reconcile(ctx context.Context, row model.Campaign) (notes [
 		}
 	}
 	return notes, nil
+}
+
+// inPlace makes sure that nothing is built on a branch or a best that somebody
+// else has moved, while the campaign ran or while its process was away.
+func (a *Activities) inPlace(ctx context.Context, row model.Campaign) error {
+	notes, err := a.reconcile(ctx, row)
+	for _, n := range notes {
+		a.log.Warn("repaired", "campaign", row.Name, "note", n)
+	}
+	return err
 }
 
 // expectation is what a ref may hold: the first commit is what it is set to when
@@ -255,7 +272,7 @@ func approval(spec campaign.Spec) protocol.Approval {
 }
 
 // RepairRefs clears stale locks and torn refs of every campaign that has not
-// ended, before its workflow goes on. The caller holds the data folder's lock. A
+// ended, or has ended with an error, before its workflow goes on. The caller holds the data folder's lock. A
 // repository that cannot be repaired is left for its campaign to report.
 func (a *Activities) RepairRefs(ctx context.Context) error {
 	rows, err := a.store.Campaigns(ctx)
@@ -263,7 +280,7 @@ func (a *Activities) RepairRefs(ctx context.Context) error {
 		return err
 	}
 	for _, row := range rows {
-		if row.Repo == "" || row.Base == "" || row.Stopped != "" {
+		if row.Repo == "" || row.Base == "" || row.Stopped != "" && row.Stopped != model.StopError {
 			continue
 		}
 		notes, err := a.repair(ctx, row)

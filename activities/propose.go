@@ -64,6 +64,7 @@ func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeC
 	if err != nil {
 		return out, err
 	}
+	a.reached(ctx, "attempts")
 	if err := d.supersede(ctx, f); err != nil {
 		return out, err
 	}

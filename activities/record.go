@@ -31,6 +31,7 @@ func (a *Activities) RecordGeneration(ctx context.Context, in protocol.RecordGen
 	if err := a.store.SaveGeneration(ctx, f, g); err != nil {
 		return out, err
 	}
+	a.reached(ctx, "row")
 	return recorded(g), a.phase(ctx, f, in.Campaign, fmt.Sprintf("generation %d: %s", g.N, g.Outcome))
 }
 

@@ -77,6 +77,7 @@ func (s *settlement) keep(ctx context.Context) (out protocol.SettleChangeResult,
 	if err := s.moveBest(ctx); err != nil {
 		return out, err
 	}
+	s.a.reached(ctx, "best")
 	if err := s.record(ctx, model.DecisionKeep, ""); err != nil {
 		return out, err
 	}
@@ -105,9 +106,11 @@ func (s *settlement) revert(ctx context.Context) (out protocol.SettleChangeResul
 	if err != nil {
 		return out, err
 	}
+	s.a.reached(ctx, "noted")
 	if err := s.t.repo.SetRef(ctx, protocol.BranchRef(c.Campaign), c.Commit, commit); err != nil {
 		return out, err
 	}
+	s.a.reached(ctx, "branch")
 	if err := s.record(ctx, model.DecisionRevert, commit); err != nil {
 		return out, err
 	}
@@ -129,6 +132,7 @@ func (s *settlement) revertCommit(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	s.a.reached(ctx, "commit")
 	s.change, err = s.a.store.EditChange(ctx, s.fence, c.ID, func(x *model.Change) { x.Revert = made.Hash })
 	return made.Hash, err
 }
@@ -146,6 +150,7 @@ func (s *settlement) record(ctx context.Context, d model.Decision, revert string
 	} else if err != nil {
 		return err
 	}
+	s.a.reached(ctx, "receipt")
 	return s.learn(ctx, d)
 }
 
@@ -155,14 +160,14 @@ func (s *settlement) receipt(ctx context.Context, d model.Decision, revert strin
 	if err != nil {
 		return model.Receipt{}, err
 	}
-	j, err := s.a.store.CountConfirmations(ctx, c.Campaign)
+	j, err := s.a.confirmation(ctx, c)
 	if err != nil {
 		return model.Receipt{}, err
 	}
 	r := model.Receipt{
 		Change: c.ID, Campaign: c.Campaign, Generation: c.Generation, Decision: d, Reason: s.in.Why,
 		DecidedBy: s.in.By, Parent: c.Parent, Commit: c.Commit, RevertCommit: revert, Patch: string(diff),
-		Hypothesis: c.Hypothesis, EValue: v.EValue, Level: v.Level, Confirmation: j + 1, Rounds: v.Rounds,
+		Hypothesis: c.Hypothesis, EValue: v.EValue, Level: v.Level, Confirmation: j, Rounds: v.Rounds,
 		Claims: v.Claims, Suspects: v.Suspects, ParentScore: v.ParentScore, Score: v.Score,
 		Fixed: v.Fixed, Broken: v.Broken, Cost: model.Cost{Sandbox: v.Sandbox}, At: s.in.Now,
 	}
@@ -264,6 +269,7 @@ func addRates(a, b map[string]trial.Rate) map[string]trial.Rate {
 
 // close drops the trial ref and moves the change to its final state.
 func (s *settlement) close(ctx context.Context, state model.ChangeState, tip string) (protocol.SettleChangeResult, error) {
+	s.a.reached(ctx, "campaign")
 	c := s.change
 	trial := protocol.TrialRef(c.Campaign, c.ID)
 	if at, err := s.t.repo.Ref(ctx, trial); err == nil {
@@ -271,6 +277,7 @@ func (s *settlement) close(ctx context.Context, state model.ChangeState, tip str
 			return protocol.SettleChangeResult{}, err
 		}
 	}
+	s.a.reached(ctx, "trial")
 	from := []model.ChangeState{model.ChangeProposed, model.ChangeApproved, model.ChangeApplied, model.ChangeProbation, model.ChangeAwaiting}
 	_, err := s.a.store.MoveChange(ctx, s.fence, c.ID, from, state, s.in.By, s.in.Why, s.in.Now, nil)
 	return protocol.SettleChangeResult{State: state, Tip: tip}, err

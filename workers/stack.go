@@ -173,6 +173,7 @@ func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
 		return err
 	}
 	s.onClose("ingest", in.Stop)
+	s.takeOver(ctx, cfg)
 	w, err := New(Config{Temporal: s.Temporal, Activities: acts, Logger: cfg.Logger})
 	if err != nil {
 		return err
@@ -182,6 +183,18 @@ func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
 	}
 	s.onClose("workers", func(context.Context) error { w.Stop(); return nil })
 	return devstack.WriteInfo(cfg.Data, s.Info)
+}
+
+// takeOver has activities that an earlier process was in run again at once. When
+// that fails they do so later, after their time-outs.
+func (s *Stack) takeOver(ctx context.Context, cfg StackConfig) {
+	n, err := s.Control.Takeover(ctx, s.Info.Namespace)
+	if err != nil {
+		cfg.Logger.Warn("could not take over all activities of an earlier process", "error", err)
+	}
+	if n > 0 {
+		cfg.Logger.Info("took over activities that an earlier process was in", "count", n)
+	}
 }
 
 func (s *Stack) onClose(name string, f func(context.Context) error) {
