@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -32,6 +33,9 @@ func (a *Activities) PrepareTarget(ctx context.Context, in protocol.PrepareTarge
 	defer func() { out.Spans = p.end() }()
 	t, err := a.load(ctx, in.Campaign)
 	if err != nil {
+		return out, err
+	}
+	if err := a.phase(ctx, store.Fence{}, in.Campaign, "preparing the sandbox image"); err != nil {
 		return out, err
 	}
 	err = p.busy(func() error {
@@ -115,6 +119,9 @@ func (a *Activities) baselineRuns(ctx context.Context, f store.Fence, t *target,
 		return nil, err
 	}
 	p.tell(stepLimit, "building the trusted commit")
+	if err := a.phase(ctx, f, t.row.Name, "building the base commit, to measure the baseline"); err != nil {
+		return nil, err
+	}
 	b, err := openBenches(ctx, t.suites, a.aim(t, img, t.trusted, t.trusted, all, "baseline "+t.row.Name), p)
 	if err != nil {
 		return nil, err
@@ -123,7 +130,10 @@ func (a *Activities) baselineRuns(ctx context.Context, f store.Fence, t *target,
 		p.tell(stepLimit, "round %d of %d: score %.3f", n, baselineRounds, run.Score())
 		_, err := a.store.SaveRun(ctx, f, store.RunKey{Campaign: t.row.Name, Scope: "baseline", Round: n}, t.trusted.Hash, run)
 		a.reached(ctx, "round")
-		return err
+		if err != nil {
+			return err
+		}
+		return a.phase(ctx, f, t.row.Name, fmt.Sprintf("measuring the baseline, round %d of %d done", n, baselineRounds))
 	})
 	return runs, closing(ctx, b, err)
 }
@@ -242,21 +252,17 @@ func Split(spec campaign.Spec, problems []model.Problem, failing map[string]bool
 
 func holdOut(s campaign.Suite, seed int64, problems []model.Problem) {
 	var mine []int
-	listed := map[string]bool{}
-	for _, name := range s.Heldout.Problems {
-		listed[name] = true
-	}
 	for i, p := range problems {
 		if p.Suite != s.Name {
 			continue
 		}
 		problems[i].Split = model.SplitSearch
-		if listed[p.ID] || listed[p.Name] || listed[strings.TrimPrefix(p.ID, s.Name+"/")] {
+		if slices.ContainsFunc(s.Heldout.Problems, func(name string) bool { return names(s.Name, name, p) }) {
 			problems[i].Split = model.SplitHeldout
 		}
 		mine = append(mine, i)
 	}
-	if len(listed) > 0 {
+	if len(s.Heldout.Problems) > 0 {
 		return
 	}
 	sort.Slice(mine, func(i, j int) bool {

@@ -2,7 +2,10 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"ratchet/benchmarks"
@@ -39,13 +42,68 @@ func Preflight(ctx context.Context, spec campaign.Spec, dir string) (Checkout, e
 		return c, err
 	}
 	if c.Commit, err = r.Resolve(ctx, spec.Base); err != nil {
-		return c, err
+		return c, baseError(ctx, r, spec, err)
 	}
 	if c.Tree, err = r.Snapshot(ctx, c.Commit); err != nil {
 		return c, err
 	}
-	c.Problems, err = Discover(c.Suites, c.Tree)
-	return c, err
+	if c.Problems, err = Discover(c.Suites, c.Tree); err != nil {
+		return c, err
+	}
+	return c, checkHeldout(spec, c.Problems)
+}
+
+// mostBranches is how many branches a hint names.
+const mostBranches = 10
+
+// baseError names the branches that there are, when base is none of them.
+func baseError(ctx context.Context, r *repo.Repo, spec campaign.Spec, err error) error {
+	if !errors.Is(err, repo.ErrNoRef) {
+		return err
+	}
+	const heads = "refs/heads/"
+	refs, lerr := r.Refs(ctx, heads)
+	if lerr != nil || len(refs) == 0 {
+		return err
+	}
+	branches := make([]string, 0, len(refs))
+	for ref := range refs {
+		branches = append(branches, strings.TrimPrefix(ref, heads))
+	}
+	slices.Sort(branches)
+	if len(branches) > mostBranches {
+		branches = append(branches[:mostBranches], "…")
+	}
+	return &BadInput{
+		Op: "read base " + spec.Base + " of", Object: spec.Repo, Cause: repo.ErrNoRef.Error(),
+		Hint: "set base in the campaign file; the branches are: " + strings.Join(branches, ", "),
+	}
+}
+
+// checkHeldout refuses names that match no problem: what they meant to hold out
+// would be shown to the proposers.
+func checkHeldout(spec campaign.Spec, problems []model.Problem) error {
+	var unknown []string
+	for _, s := range spec.Suites {
+		for _, name := range s.Heldout.Problems {
+			if !slices.ContainsFunc(problems, func(p model.Problem) bool { return names(s.Name, name, p) }) {
+				unknown = append(unknown, name)
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return &BadInput{
+		Op: "hold out problems of", Object: spec.Name, Cause: "no such problem: " + strings.Join(unknown, ", "),
+		Hint: "correct heldout.problems in the campaign file; a problem is named like " + problems[0].Name + " or " + problems[0].ID,
+	}
+}
+
+// names says whether a name in a campaign file means a problem of a suite: by its
+// id, with or without the suite, or by its name alone.
+func names(suite, name string, p model.Problem) bool {
+	return p.Suite == suite && (name == p.ID || name == p.Name || name == strings.TrimPrefix(p.ID, suite+"/"))
 }
 
 // Measure runs all problems of a campaign file on its base commit, rounds times,

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -44,10 +45,15 @@ type Options struct {
 
 // Start creates the campaign and starts its workflow. A campaign of that name
 // which has the same file and has not ended is gone on with; one that has ended
-// goes on only when Turns asks for more; any other is ErrNameInUse.
+// goes on only when Turns asks for more, or when Turns had ended it early; any
+// other is ErrNameInUse. One that ended before its baseline was measured holds
+// nothing: it begins anew, with the file and the repository as they are now.
 func (c *Controller) Start(ctx context.Context, spec campaign.Spec, o Options) (resumed bool, err error) {
 	data, err := campaign.JSON(spec)
 	if err != nil {
+		return false, err
+	}
+	if err := c.discard(ctx, spec.Name); err != nil {
 		return false, err
 	}
 	now := time.Now().UTC()
@@ -65,11 +71,44 @@ func (c *Controller) Start(ctx context.Context, spec campaign.Spec, o Options) (
 		return false, err
 	}
 	resumed = row.Base != ""
-	if ended(row) && o.Turns == 0 {
+	early, err := c.endedEarly(ctx, row, spec.Search.Generations)
+	if err != nil {
+		return false, err
+	}
+	if ended(row) && o.Turns == 0 && !early {
 		return false, fmt.Errorf("start campaign %s: %w: it has ended (%s); choose another name for a new campaign, or see ratchet campaign report %s",
 			spec.Name, ErrNameInUse, row.Stopped, spec.Name)
 	}
 	return resumed, c.launch(ctx, row, o)
+}
+
+// discard frees the name of a campaign that ended before its baseline was
+// measured. The repository goes first: without its row it would be taken for
+// that of the next campaign of the name.
+func (c *Controller) discard(ctx context.Context, name string) error {
+	row, err := c.store.Campaign(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil || row.Stopped == "" || row.Baseline != nil {
+		return err
+	}
+	if row.Repo != "" {
+		if err := os.RemoveAll(row.Repo); err != nil {
+			return fmt.Errorf("start campaign %s: remove its earlier copy of the repository: %w", name, err)
+		}
+	}
+	return c.store.DiscardCampaign(ctx, name)
+}
+
+// endedEarly says whether a campaign ended after the generations that a start
+// had asked for, short of those in its file.
+func (c *Controller) endedEarly(ctx context.Context, row model.Campaign, most int) (bool, error) {
+	if row.Stopped != model.StopGenerations {
+		return false, nil
+	}
+	gens, err := c.store.Generations(ctx, row.Name)
+	return len(gens) < most, err
 }
 
 // ended says whether a campaign came to an end that a new start does not mend.
