@@ -49,6 +49,7 @@ type shard struct {
 	rows       map[string]model.Attempt
 	candidates []model.Candidate
 	code       model.Tree
+	rates      map[string]trial.Rate // what is known of the parent
 }
 
 // collect reads the shard's candidates that are not screened yet.
@@ -90,8 +91,7 @@ func (s *shard) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rates, err := s.a.weak(ctx, s.t)
-	if err != nil {
+	if s.rates, err = s.a.weak(ctx, s.t); err != nil {
 		return err
 	}
 	for _, suite := range s.t.suites {
@@ -104,7 +104,7 @@ func (s *shard) run(ctx context.Context) error {
 		aim.Limit = s.limit(ctx, suite.Name())
 		err := s.pulse.busy(func() error {
 			return suite.Screen(ctx, aim, benchmarks.Screening{
-				Candidates: mine, Judge: trial.Judge(rates), Shared: shared(s.t.spec),
+				Candidates: mine, Judge: trial.Judge(s.rates), Shared: shared(s.t.spec),
 			}, func(r benchmarks.Screened) error { return s.emit(ctx, r) })
 		})
 		if err != nil {
@@ -176,7 +176,7 @@ func (s *shard) limit(ctx context.Context, suite string) time.Duration {
 // emit writes what became of one candidate.
 func (s *shard) emit(ctx context.Context, r benchmarks.Screened) error {
 	row := s.rows[r.Key]
-	row.Stage, row.Score, row.Reason = r.Stage, r.Score, r.Judged.Reason
+	row.Stage, row.Score, row.Reason = r.Stage, s.score(r), r.Judged.Reason
 	row.Fixed, row.Broken = r.Judged.Fixed, r.Judged.Broken
 	row.Sandbox += r.Sandbox
 	switch {
@@ -195,6 +195,24 @@ func (s *shard) emit(ctx context.Context, r benchmarks.Screened) error {
 	s.out.Sandbox += r.Sandbox
 	s.pulse.tell(stepLimit, "%d of %d screened, %d passed", s.out.Screened, len(s.candidates), s.out.Passed)
 	return s.a.store.UpdateAttempt(ctx, s.fence, row)
+}
+
+// score is the mean over all search problems: by the screen where it ran them, by
+// what is known of the parent where the candidate cannot have made a difference.
+func (s *shard) score(r benchmarks.Screened) float64 {
+	if r.Stage != benchmarks.StageSearch {
+		return 0
+	}
+	now := model.Run{Results: r.Results}.ByProblem()
+	sum, all := 0.0, s.t.split(model.SplitSearch)
+	for _, p := range all {
+		if x, ok := now[p.ID]; ok {
+			sum += x.Score
+		} else {
+			sum += s.rates[p.ID].Mean()
+		}
+	}
+	return sum / float64(max(1, len(all)))
 }
 
 // keepResults stores what the claims of a confirmation are chosen from.

@@ -37,10 +37,10 @@ type Suite interface {
 	Open(ctx context.Context, t Target) (Bench, error)
 	// Cover runs each problem by itself and reports which blocks it ran.
 	Cover(ctx context.Context, t Target, problems []model.Problem) (model.Coverage, error)
-	// Screen evaluates candidates in stages (builds; its targets; all search
-	// problems of t) and calls emit once for each candidate as it is done, from
-	// one goroutine. With Shared they may share boxes and builds; otherwise each
-	// has a box of its own.
+	// Screen evaluates candidates in stages (builds; its targets; the search
+	// problems of t, at least those that are Affected) and calls emit once for each
+	// candidate as it is done, from one goroutine. With Shared they may share boxes
+	// and builds; otherwise each has a box of its own.
 	Screen(ctx context.Context, t Target, s Screening, emit func(Screened) error) error
 }
 
@@ -89,7 +89,7 @@ type Screened struct {
 	Stage    string // the last stage that ran
 	Passed   bool   // every stage was judged well
 	Tampered string
-	Score    float64        // over all search problems, when StageSearch ran
+	Score    float64        // mean over Results, when StageSearch ran
 	Results  []model.Result // of the last stage
 	Judged   model.Judgement
 	Sandbox  time.Duration

@@ -14,10 +14,10 @@ import (
 )
 
 // Screen evaluates candidates one after the other. Shared candidates that only
-// change existing files are built and run against their targets in one box, in
-// which only the changed files are laid in; those that do well there, and all
-// others, get a box of their own. What happens in the shared box is no evidence:
-// a candidate could disturb those after it.
+// change existing files are built and run in one box, in which only the changed
+// files are laid in, and their last stage runs the problems that the edits can
+// reach; all others get a box of their own. What happens in a shared box is no
+// evidence: a candidate could disturb those after it.
 func (s *goSuite) Screen(ctx context.Context, t Target, sc Screening, emit func(Screened) error) (err error) {
 	g := &goScreen{suite: s, target: t, judge: sc.Judge, byID: map[string]model.Problem{}}
 	for _, p := range t.Problems {
@@ -80,8 +80,50 @@ func (g *goScreen) candidate(ctx context.Context, c model.Candidate) (Screened, 
 		if on, err := g.early(ctx, b, c, targets, &out); err != nil || !on {
 			return out, err
 		}
+		err = g.widely(ctx, b, c, &out)
+		if !errors.Is(err, sandbox.ErrDead) || ctx.Err() != nil {
+			return out, err
+		}
 	}
 	return out, g.alone(ctx, c, targets, &out)
+}
+
+// widely runs the last stage in the shared box: the search problems that the
+// edits can reach. The code of all others is the parent's, byte for byte.
+func (g *goScreen) widely(ctx context.Context, b *goBench, c model.Candidate, out *Screened) error {
+	paths := make([]string, len(c.Edits))
+	for i, e := range c.Edits {
+		paths[i] = e.Path
+	}
+	problems := g.suite.Affected(b.build.tree, paths, g.search)
+	if err := b.widen(ctx, b.packagesOf(problems), c.Edits); err != nil {
+		return err
+	}
+	var err error
+	out.Passed, err = g.stage(ctx, b, StageSearch, c, problems, out)
+	return err
+}
+
+// widen compiles further packages in a shared box.
+func (b *goBench) widen(ctx context.Context, pkgs []*goBinary, edits []model.Edit) error {
+	start := time.Now()
+	defer func() { b.unpaid += time.Since(start) }()
+	var more []*goBinary
+	for _, pkg := range pkgs {
+		if !slices.Contains(b.wanted, pkg) {
+			more = append(more, pkg)
+		}
+	}
+	b.wanted = append(slices.Clone(b.wanted), more...)
+	b.heal = b.healing(edits)
+	if len(more) == 0 {
+		return nil
+	}
+	if err := b.box.Put(ctx, Source, sandbox.Runner, b.heal); err != nil {
+		return err
+	}
+	b.used = false
+	return b.build.compile(ctx, b.box, more)
 }
 
 // early runs the stages of building and of the targets. It reports whether the
@@ -205,7 +247,7 @@ func (b *goBench) extend(ctx context.Context) error {
 
 // share prepares the bench that candidates share, with the packages of all their targets.
 func (g *goScreen) share(candidates []model.Candidate) error {
-	var all []model.Problem
+	all := slices.Clone(g.search)
 	for _, c := range candidates {
 		all = append(all, g.targets(c)...)
 	}
