@@ -27,7 +27,8 @@ type box struct {
 
 	op       sync.Mutex
 	sessions map[sandbox.User]*session
-	oomKills int64 // as last heard from a helper
+	oomKills int64        // as last heard from a helper
+	early    chan dialled // non-nil while a helper for Runner is being started ahead of its use
 
 	mu    sync.Mutex
 	ended bool // killed: no further call can work
@@ -93,7 +94,7 @@ func (b *box) Close(ctx context.Context) error {
 	b.closed = true
 	b.op.Lock() // what was under way has lost its connection by now
 	defer b.op.Unlock()
-	for u := range b.sessions {
+	for _, u := range []sandbox.User{sandbox.Builder, sandbox.Runner} {
 		b.drop(u)
 	}
 	return nil
@@ -125,6 +126,7 @@ func (b *box) session(ctx context.Context, user sandbox.User) (*session, error) 
 	if b.dead() {
 		return nil, sandbox.ErrDead
 	}
+	b.take(user)
 	if s := b.sessions[user]; s != nil {
 		return s, nil
 	}
@@ -137,7 +139,41 @@ func (b *box) session(ctx context.Context, user sandbox.User) (*session, error) 
 	return s, nil
 }
 
+type dialled struct {
+	s     *session
+	hello wire.Hello
+}
+
+// startEarly starts a helper for Runner that will be there when it is needed:
+// while Builder lays in a tree and compiles it, that costs nobody any time.
+// Close ends it.
+func (b *box) startEarly() {
+	b.early = make(chan dialled, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(b.life, startTime)
+		defer cancel()
+		s, hello, err := b.engine.dial(ctx, b.id, sandbox.Runner)
+		if err != nil { // whoever needs it tries again, and hears why
+			b.engine.log.Debug("a helper could not be started ahead", "box", b.id, "error", err)
+		}
+		b.early <- dialled{s, hello}
+	}()
+}
+
+// take makes the helper that was started ahead the present one.
+func (b *box) take(user sandbox.User) {
+	if b.early == nil || user != sandbox.Runner {
+		return
+	}
+	d := <-b.early
+	b.early = nil
+	if d.s != nil {
+		b.sessions[user], b.oomKills = d.s, max(b.oomKills, d.hello.OOMKills)
+	}
+}
+
 func (b *box) drop(user sandbox.User) {
+	b.take(user)
 	if s := b.sessions[user]; s != nil {
 		s.close()
 		<-s.done
@@ -148,12 +184,15 @@ func (b *box) drop(user sandbox.User) {
 // failure explains why a call on a session failed: the box may be dead, the
 // engine away, or only the helper gone.
 func (b *box) failure(ctx context.Context, op, object string, user sandbox.User, err error) error {
+	dead := b.dead()
+	if !dead && ctx.Err() != nil {
+		b.kill() // whatever was under way must not go on
+	}
 	b.drop(user)
-	if b.dead() {
+	if dead {
 		return &sandbox.Error{Op: op, Object: object, Err: sandbox.ErrDead}
 	}
 	if ctx.Err() != nil {
-		b.kill() // whatever was under way must not go on
 		return &sandbox.Error{Op: op, Object: object, Err: context.Cause(ctx)}
 	}
 	probe, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)

@@ -29,7 +29,9 @@ const (
 	goRoot      = "/usr/local/go"
 	moduleCache = "/.ratchet/mod"
 	// recipe is part of every image's key; raise it when images are made differently.
-	recipe = "2"
+	recipe = "3"
+	// layRecipe is the same for laying the helper into one.
+	layRecipe = "helper 1"
 )
 
 // goEnv is what the go command needs in a box: offline, its own version only,

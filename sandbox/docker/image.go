@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/pkg/jsonmessage"
 
 	"ratchet/sandbox"
+	"ratchet/sandbox/docker/internal/wire"
 )
 
 // Labels of images.
@@ -102,6 +103,9 @@ func (e *Engine) derive(ctx context.Context, spec sandbox.Spec, ref string, fill
 	if err := fill(ctx, b); err != nil {
 		return err
 	}
+	if err := b.call(ctx, ref, sandbox.Builder, wire.Request{Op: wire.OpIndex}, nil, nil); err != nil {
+		return err
+	}
 	return e.freeze(ctx, b.id, ref)
 }
 
@@ -153,8 +157,14 @@ func (e *Engine) withHelper(ctx context.Context, id, repository string) (string,
 	if err != nil {
 		return "", err
 	}
-	ref := repository + digest(recipe, e.arch, id, key)
-	return e.once(ctx, ref, func(ctx context.Context) error { return e.layHelper(ctx, id, ref) })
+	ref := repository + digest(layRecipe, e.arch, id, key)
+	return e.once(ctx, ref, func(ctx context.Context) error {
+		helper, err := e.compileHelper(ctx)
+		if err != nil {
+			return err
+		}
+		return e.layHelper(ctx, helper, id, ref)
+	})
 }
 
 func (e *Engine) find(ctx context.Context, name string, progress func(string)) (image.InspectResponse, error) {
@@ -187,11 +197,7 @@ func (e *Engine) pull(ctx context.Context, name string) error {
 }
 
 // layHelper copies the helper into a container that is never started.
-func (e *Engine) layHelper(ctx context.Context, from, ref string) (err error) {
-	helper, err := e.compileHelper(ctx)
-	if err != nil {
-		return err
-	}
+func (e *Engine) layHelper(ctx context.Context, helper []byte, from, ref string) (err error) {
 	cfg, host := e.containerConfig(sandbox.Spec{Image: from, Limits: e.setUpLimits(sandbox.Limits{}), Purpose: "prepare " + ref})
 	host.AutoRemove, host.Tmpfs = false, nil
 	created, err := e.api.ContainerCreate(ctx, cfg, host, nil, nil, "")

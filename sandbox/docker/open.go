@@ -99,7 +99,7 @@ func withDefaults(l sandbox.Limits) sandbox.Limits {
 
 // The helper itself needs some threads and memory.
 const (
-	minPids   = 32
+	minPids   = 64
 	minMemory = 16 << 20
 	minDisk   = 1 << 20
 )
@@ -234,6 +234,9 @@ func (e *Engine) start(ctx context.Context, b *box, warnings []string, readOnly 
 	defer stop()
 	if err := e.api.ContainerStart(ctx, b.id, container.StartOptions{}); err != nil {
 		return e.startError(b, err)
+	}
+	if readOnly { // not for set-up, where Runner has no part
+		b.startEarly()
 	}
 	r, err := readReport(conn.Reader)
 	if err != nil {

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"context"
@@ -12,12 +13,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"ratchet/internal/model"
 	"ratchet/sandbox"
+	"ratchet/sandbox/docker/internal/wire"
 )
 
 func text(path, data string) model.File {
@@ -142,6 +145,32 @@ func TestAnImageOfSomebodyElse(t *testing.T) {
 
 	_, err = e.Prepare(t.Context(), Target{Image: imported(t, e, "VOLUME /data")}, nil)
 	require.ErrorContains(t, err, "volumes")
+}
+
+func TestANewHelperReplacesOneOfTheSameSize(t *testing.T) {
+	e := engine(t)
+	from := imported(t, e)
+	for i, helper := range []string{"first helper", "other helper"} {
+		ref := fmt.Sprintf("ratchet-test/%s:%d", uuid.NewString()[:8], i)
+		require.NoError(t, e.layHelper(t.Context(), []byte(helper), from, ref))
+		t.Cleanup(func() {
+			_, err := e.api.ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true})
+			require.NoError(t, err)
+		})
+		c, err := e.api.ContainerCreate(t.Context(), &container.Config{Image: ref, Cmd: []string{"/none"}}, nil, nil, nil, "")
+		require.NoError(t, err)
+		body, _, err := e.api.CopyFromContainer(t.Context(), c.ID, wire.Helper)
+		require.NoError(t, err)
+		r := tar.NewReader(body)
+		_, err = r.Next()
+		require.NoError(t, err)
+		got, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Equal(t, helper, string(got))
+		require.NoError(t, body.Close())
+		require.NoError(t, e.remove(t.Context(), c.ID))
+		from = ref
+	}
 }
 
 // moduleProxy serves one module in the way of the Go module proxy.

@@ -3,6 +3,7 @@ package docker
 import (
 	"archive/tar"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -27,10 +28,17 @@ func newRootfs(w io.Writer) *rootfs {
 	return &rootfs{tw: tar.NewWriter(w), seen: map[string]bool{}}
 }
 
-// fixedTime is the modification time of everything in an image.
-var fixedTime = time.Unix(1_600_000_000, 0)
+// fixedTime is the modification time, in seconds, of everything in an image
+// but the helper.
+const fixedTime = 1_600_000_000
 
-func (r *rootfs) header(name string, mode int64, uid int, typ byte, size int64) error {
+// timeOf gives different content different times: an engine that freezes a
+// container leaves out a file that was replaced by one of the same size and time.
+func timeOf(data []byte) int64 {
+	return fixedTime + int64(crc32.ChecksumIEEE(data)>>8) // at most half a year more
+}
+
+func (r *rootfs) header(name string, mode int64, uid int, typ byte, size, mtime int64) error {
 	name = strings.TrimPrefix(name, "/")
 	if r.seen[name] {
 		return fmt.Errorf("%s twice in an image", name)
@@ -39,7 +47,7 @@ func (r *rootfs) header(name string, mode int64, uid int, typ byte, size int64) 
 	if typ == tar.TypeDir {
 		name += "/"
 	}
-	return r.tw.WriteHeader(&tar.Header{Name: name, Mode: mode, Uid: uid, Gid: uid, Typeflag: typ, Size: size, ModTime: fixedTime})
+	return r.tw.WriteHeader(&tar.Header{Name: name, Mode: mode, Uid: uid, Gid: uid, Typeflag: typ, Size: size, ModTime: time.Unix(mtime, 0)})
 }
 
 // dir writes a folder and those above it that are still missing.
@@ -49,7 +57,7 @@ func (r *rootfs) dir(name string, mode int64, uid int) error {
 			return err
 		}
 	}
-	return r.header(name, mode, uid, tar.TypeDir, 0)
+	return r.header(name, mode, uid, tar.TypeDir, 0, fixedTime)
 }
 
 func (r *rootfs) file(name string, mode int64, data []byte) error {
@@ -58,7 +66,7 @@ func (r *rootfs) file(name string, mode int64, data []byte) error {
 			return err
 		}
 	}
-	if err := r.header(name, mode, 0, tar.TypeReg, int64(len(data))); err != nil {
+	if err := r.header(name, mode, 0, tar.TypeReg, int64(len(data)), timeOf(data)); err != nil {
 		return err
 	}
 	_, err := r.tw.Write(data)
@@ -85,7 +93,7 @@ func (r *rootfs) walk(from, to, rel string, uid int, skip func(string, bool) boo
 		switch {
 		case skip != nil && skip(sub, info.IsDir()):
 		case info.IsDir():
-			if err := r.header(path.Join(to, sub), int64(info.Mode().Perm()), uid, tar.TypeDir, 0); err != nil {
+			if err := r.header(path.Join(to, sub), int64(info.Mode().Perm()), uid, tar.TypeDir, 0, fixedTime); err != nil {
 				return err
 			}
 			if err := r.walk(from, to, sub, uid, skip); err != nil {
@@ -106,7 +114,7 @@ func (r *rootfs) copy(from, to string, uid int, info fs.FileInfo) error {
 		return err
 	}
 	defer f.Close()
-	if err := r.header(to, int64(info.Mode().Perm()), uid, tar.TypeReg, info.Size()); err != nil {
+	if err := r.header(to, int64(info.Mode().Perm()), uid, tar.TypeReg, info.Size(), fixedTime); err != nil {
 		return err
 	}
 	_, err = io.Copy(r.tw, f)

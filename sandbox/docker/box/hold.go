@@ -3,11 +3,9 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -56,7 +54,7 @@ func reap() {
 }
 
 // prepare makes the folders of the builder, as whom this runs, before any code
-// under test could put others in their place, and fills the build cache.
+// under test could put others in their place.
 func prepare() error {
 	if err := makeHome(); err != nil {
 		return err
@@ -68,13 +66,7 @@ func prepare() error {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
-	if err := quietGo(); err != nil {
-		return err
-	}
-	if _, err := os.Stat(wire.WarmCache); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return linkCache(wire.WarmCache, cache)
+	return quietGo()
 }
 
 // quietGo keeps the go command from counting its own use, for which it would
@@ -96,47 +88,6 @@ func inWorkDir(path string) bool {
 func makeHome() error {
 	if home := os.Getenv("HOME"); inWorkDir(home) {
 		return os.MkdirAll(home, 0o755)
-	}
-	return nil
-}
-
-// linkCache fills dst with symlinks to the entries of the warm Go build cache
-// src. The Go tool writes new entries beside them. A fresh trim.txt keeps it
-// from deleting entries that look old.
-func linkCache(src, dst string) error {
-	shards, err := os.ReadDir(src)
-	if err != nil {
-		return err
-	}
-	for _, s := range shards {
-		if !s.IsDir() {
-			continue
-		}
-		if err := linkShard(filepath.Join(src, s.Name()), filepath.Join(dst, s.Name())); err != nil {
-			return err
-		}
-	}
-	stamp := strconv.FormatInt(time.Now().Unix(), 10)
-	return os.WriteFile(filepath.Join(dst, "trim.txt"), []byte(stamp), 0o644)
-}
-
-func linkShard(src, dst string) error {
-	if err := os.Mkdir(dst, 0o755); err != nil {
-		return err
-	}
-	d, err := os.Open(src)
-	if err != nil {
-		return err
-	}
-	names, err := d.Readdirnames(-1)
-	d.Close()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := os.Symlink(filepath.Join(src, name), filepath.Join(dst, name)); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	killOthers() // what a helper that is gone may have left
-	if err := makeHome(); err != nil {
+	if err := errors.Join(makeHome(), warmUp()); err != nil {
 		return err
 	}
 	s := &server{in: wire.NewReader(in), out: wire.NewWriter(out)}
@@ -89,6 +89,8 @@ func (s *server) handle(r wire.Request) (failed, broken error) {
 		return get(s.out, r.Path, r.Limit), nil
 	case wire.OpReset:
 		return reset(), nil
+	case wire.OpIndex:
+		return indexCache(), nil
 	case wire.OpBatch:
 		return nil, s.batch(r.Count, r.Parallel)
 	}

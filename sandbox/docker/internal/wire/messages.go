@@ -15,7 +15,7 @@ const (
 	// Helper is the path of the helper program.
 	Helper = "/.ratchet/box"
 	// WarmCache is a build cache that was filled when the image was made. It is
-	// read-only in a box; "box hold" links its entries into $GOCACHE.
+	// read-only in a box; the builder's helper links its entries into $GOCACHE.
 	WarmCache = "/.ratchet/cache"
 	// WorkDir is the root of the writable area, sandbox.WorkDir.
 	WorkDir = "/work"
@@ -36,6 +36,7 @@ const (
 	OpBatch Op = "batch" // Count OpRun requests follow, Parallel at once
 	OpRun   Op = "run"   // only within a batch; the bytes of Files follow, then standard input
 	OpReset Op = "reset" // kill and delete everything of this user
+	OpIndex Op = "index" // list WarmCache in itself, before an image is frozen
 )
 
 // Request is what the host asks of the helper.
