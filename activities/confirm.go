@@ -38,7 +38,7 @@ func (a *Activities) ConfirmChange(ctx context.Context, in protocol.ConfirmChang
 	if err != nil {
 		return out, err
 	}
-	k := &confirmation{a: a, t: t, change: c, fence: f, pulse: p}
+	k := &confirmation{a: a, t: t, change: c, fence: f, pulse: p, trees: map[string]string{}}
 	verdict, err := k.run(ctx)
 	if err != nil {
 		return out, err
@@ -55,6 +55,7 @@ type confirmation struct {
 	change model.Change
 	fence  store.Fence
 	pulse  *pulse
+	trees  map[string]string // tree hash by commit
 }
 
 func (k *confirmation) run(ctx context.Context) (trial.Verdict, error) {
@@ -84,6 +85,7 @@ func (k *confirmation) open(ctx context.Context, commit, purpose string) (*bench
 	if err != nil {
 		return nil, err
 	}
+	k.trees[commit] = code.Hash
 	k.pulse.tell(stepLimit, "building the %s the change", purpose)
 	aim := k.a.aim(k.t, img, k.t.trusted, code, k.t.problems, fmt.Sprintf("%s %s", purpose, k.change.ID))
 	return openBenches(ctx, k.t.suites, aim, k.pulse)
@@ -177,10 +179,10 @@ const (
 // save writes both sides of a round at once: a round is stored whole or not at all.
 func (k *confirmation) save(ctx context.Context, r trial.Round) error {
 	k.pulse.tell(stepLimit, "round %d of at most %d", r.N, k.t.spec.Gate.Rounds)
-	row := func(side, tree string, run model.Run) store.StoredRun {
+	row := func(side, commit string, run model.Run) store.StoredRun {
 		return store.StoredRun{
 			RunKey: store.RunKey{Campaign: k.change.Campaign, Scope: "change/" + k.change.ID, Side: side, Round: r.N},
-			Tree:   tree, Run: run,
+			Tree:   k.trees[commit], Run: run,
 		}
 	}
 	err := k.a.store.SaveRuns(ctx, k.fence,
