@@ -41,16 +41,21 @@ func Preflight(ctx context.Context, spec campaign.Spec, dir string) (Checkout, e
 	if err != nil {
 		return c, err
 	}
+	err = c.read(ctx, r, spec)
+	return c, errors.Join(err, r.Close())
+}
+
+func (c *Checkout) read(ctx context.Context, r *repo.Repo, spec campaign.Spec) (err error) {
 	if c.Commit, err = r.Resolve(ctx, spec.Base); err != nil {
-		return c, baseError(ctx, r, spec, err)
+		return baseError(ctx, r, spec, err)
 	}
 	if c.Tree, err = r.Snapshot(ctx, c.Commit); err != nil {
-		return c, err
+		return err
 	}
 	if c.Problems, err = Discover(c.Suites, c.Tree); err != nil {
-		return c, err
+		return err
 	}
-	return c, checkHeldout(spec, c.Problems)
+	return checkHeldout(spec, c.Problems)
 }
 
 // mostBranches is how many branches a hint names.

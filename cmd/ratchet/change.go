@@ -107,7 +107,8 @@ func diffOf(ctx context.Context, s *store.Store, c model.Change) (string, error)
 	if err != nil {
 		return "", err
 	}
-	return r.Diff(ctx, c.Parent, c.Commit)
+	diff, err := r.Diff(ctx, c.Parent, c.Commit)
+	return diff, errors.Join(err, r.Close())
 }
 
 func (a *app) showChange(ctx context.Context, s *store.Store, id string) error {

@@ -109,6 +109,11 @@ func makeRepository(ctx context.Context, path string, files []model.File) error 
 	if err != nil {
 		return err
 	}
+	return errors.Join(firstCommit(ctx, r, files), r.Close())
+}
+
+// firstCommit puts files on main, unless there is a commit.
+func firstCommit(ctx context.Context, r *repo.Repo, files []model.File) error {
 	const main = "refs/heads/main"
 	if _, err := r.Ref(ctx, main); !errors.Is(err, repo.ErrNoRef) {
 		return err

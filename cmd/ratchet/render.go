@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -77,12 +78,8 @@ func (a *app) printLog(ctx context.Context, s *store.Store, r report.Report) err
 	if err != nil {
 		return err
 	}
-	tip, err := g.Ref(ctx, protocol.BranchRef(row.Name))
-	if err != nil {
-		return err
-	}
-	entries, err := g.Log(ctx, tip, logLines)
-	if err != nil {
+	entries, err := branchLog(ctx, g, protocol.BranchRef(row.Name))
+	if err := errors.Join(err, g.Close()); err != nil {
 		return err
 	}
 	a.say("\nlog of %s", r.Branch)
@@ -93,6 +90,14 @@ func (a *app) printLog(ctx context.Context, s *store.Store, r report.Report) err
 		}
 	}
 	return nil
+}
+
+func branchLog(ctx context.Context, g *repo.Repo, ref string) ([]repo.LogEntry, error) {
+	tip, err := g.Ref(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return g.Log(ctx, tip, logLines)
 }
 
 // list writes a table, or one line when there is nothing to list.
