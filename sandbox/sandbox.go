@@ -75,19 +75,25 @@ type Box interface {
 	// ID is the implementation's id, for logs.
 	ID() string
 	// Put lays files below dir (absolute, inside WorkDir), owned by user, creating
-	// folders. Existing files are replaced. Paths that leave dir are refused.
+	// folders. Existing files are replaced. Paths and symlinks that leave dir, and
+	// symlinks in the way, are refused with ErrPath; ErrNoSpace leaves what was laid so far.
 	Put(ctx context.Context, dir string, user User, files []model.File) error
-	// Get reads a regular file inside WorkDir, at most limit bytes; symlinks are
-	// not followed. A larger file is an error.
+	// Get reads a regular file inside WorkDir, at most limit bytes, as Runner;
+	// symlinks are not followed anywhere on the path. A larger file is an error.
 	Get(ctx context.Context, path string, limit int64) ([]byte, error)
 	// Exec runs one command. That the command failed, timed out or ran out of
-	// memory is an Outcome; an error means the sandbox itself failed. After a
-	// time-out or an out-of-memory kill the box is dead: Exec returns ErrDead.
+	// memory is an Outcome; an error means the sandbox itself failed. Processes
+	// that the command left behind are killed when it ends. After a time-out, an
+	// out-of-memory kill or the end of ctx the box is dead: every later call
+	// returns ErrDead. A Stdin whose Read never returns is left to its goroutine.
 	Exec(ctx context.Context, cmd Command) (Outcome, error)
 	// Batch runs commands in order (Parallel at once when more than 1) with the
 	// cost of a single Exec. Each has its own time limit; when a command ends,
 	// however it ends, every process that it left behind is killed when Parallel
-	// is 1. emit is called for each as it ends, from one goroutine; its error ends the batch.
+	// is 1. A command that exceeds its time or memory, or kills what supervises it,
+	// costs only itself: the box lives on. emit is called for each as it ends, from
+	// one goroutine; its error ends the batch and is returned, and the box lives on.
+	// The end of ctx kills the box.
 	Batch(ctx context.Context, b Batch, emit func(i int, o Outcome) error) error
 	// Reset kills every process of Runner and deletes every file in the work area
 	// (and /tmp, /dev/shm) that is owned by Runner.
@@ -126,7 +132,7 @@ type Outcome struct {
 	Stdout      []byte
 	Stderr      []byte
 	Truncated   bool          // output exceeded MaxOutput
-	Wall        time.Duration // on the host's clock
+	Wall        time.Duration // from start to end, by a clock that the command cannot reach
 }
 
 // OK says that the command ran to its end and exited 0.

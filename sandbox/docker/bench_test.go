@@ -20,24 +20,18 @@ import (
 func BenchmarkAgainstDockerRun(b *testing.B) {
 	e := engine(b)
 	img := hostGo(b, e)
-	for name, argv := range map[string][]string{
-		"nothing": {"/usr/local/go/bin/gofmt", "-h"},
-		"go list": {"/usr/local/go/bin/go", "list", "-deps", "net/http"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			var hard, plain []time.Duration
-			for b.Loop() {
-				hard = append(hard, timed(func() { hardened(b, e, img, argv) }))
-				plain = append(plain, timed(func() { dockerRun(b, e, img, argv) }))
-			}
-			slices.Sort(hard)
-			slices.Sort(plain)
-			h, p := hard[len(hard)/2], plain[len(plain)/2]
-			b.ReportMetric(h.Seconds()*1000, "hardened-ms")
-			b.ReportMetric(p.Seconds()*1000, "plain-ms")
-			b.ReportMetric(h.Seconds()/p.Seconds(), "ratio")
-		})
+	argv := []string{"/usr/local/go/bin/gofmt", "-h"} // ends at once: what is left is the cost of the box
+	var hard, plain []time.Duration
+	for b.Loop() {
+		hard = append(hard, timed(func() { hardened(b, e, img, argv) }))
+		plain = append(plain, timed(func() { dockerRun(b, e, img, argv) }))
 	}
+	slices.Sort(hard)
+	slices.Sort(plain)
+	h, p := hard[len(hard)/2], plain[len(plain)/2]
+	b.ReportMetric(h.Seconds()*1000, "hardened-ms")
+	b.ReportMetric(p.Seconds()*1000, "plain-ms")
+	b.ReportMetric(h.Seconds()/p.Seconds(), "ratio")
 }
 
 func timed(f func()) time.Duration {
@@ -58,7 +52,7 @@ func hardened(b *testing.B, e *Engine, img Image, argv []string) {
 
 func dockerRun(b *testing.B, e *Engine, img Image, argv []string) {
 	ctx := context.Background()
-	env := append(environ(img.Env), "HOME=/tmp", "GOCACHE=/tmp/cache")
+	env := append(environ(img.Env), "HOME=/tmp")
 	c, err := e.api.ContainerCreate(ctx, &container.Config{Image: img.ID, Entrypoint: argv, Cmd: []string{}, Env: env, AttachStdout: true, AttachStderr: true},
 		&container.HostConfig{AutoRemove: true}, nil, nil, "")
 	require.NoError(b, err)
