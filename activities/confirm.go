@@ -15,7 +15,8 @@ import (
 // ConfirmChange measures a landed change against its parent, interleaved, on
 // fresh runs in new boxes. Each round is two rows; a later attempt replays the
 // rounds that are stored and goes on after them, so that it ends with the same
-// verdict. A change that is settled already is not measured again.
+// verdict. A change that has its receipt is not measured again, because what was
+// known when it was measured may have moved on; the verdict is the receipt's.
 func (a *Activities) ConfirmChange(ctx context.Context, in protocol.ConfirmChangeInput) (out protocol.ConfirmChangeResult, err error) {
 	p := startPulse(ctx, stepLimit, "opening")
 	defer func() { out.Spans = p.end() }()
@@ -34,19 +35,42 @@ func (a *Activities) ConfirmChange(ctx context.Context, in protocol.ConfirmChang
 			return out, err
 		}
 	}
-	t, err := a.load(ctx, c.Campaign)
+	verdict, by, err := a.decision(ctx, c)
+	if err == nil && by == "" {
+		verdict, err = a.measure(ctx, c, f, p)
+	}
 	if err != nil {
 		return out, err
 	}
-	k := &confirmation{a: a, t: t, change: c, fence: f, pulse: p, trees: map[string]string{}}
-	verdict, err := k.run(ctx)
-	if err != nil {
-		return out, err
-	}
+	out.Decided = by
 	out.Keep, out.Reason, out.Rounds = verdict.Keep, verdict.Reason, verdict.Rounds
 	out.EValue, out.Level, out.Sandbox = verdict.EValue, verdict.Level, verdict.Sandbox
 	out.Verdict, err = a.putJSON(ctx, verdict)
 	return out, err
+}
+
+// decision reads the verdict from the change's receipt, and who decided; nobody
+// has when there is no receipt.
+func (a *Activities) decision(ctx context.Context, c model.Change) (v trial.Verdict, by string, err error) {
+	r, err := a.store.Receipt(ctx, c.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, "", nil
+	}
+	return trial.Verdict{
+		Keep: r.Decision == model.DecisionKeep, Reason: r.Reason, EValue: r.EValue, Level: r.Level, Rounds: r.Rounds,
+		Claims: r.Claims, Suspects: r.Suspects, ParentScore: r.ParentScore, Score: r.Score,
+		Fixed: r.Fixed, Broken: r.Broken, Sandbox: r.Cost.Sandbox,
+	}, r.DecidedBy, err
+}
+
+// measure runs the confirmation.
+func (a *Activities) measure(ctx context.Context, c model.Change, f store.Fence, p *pulse) (trial.Verdict, error) {
+	t, err := a.load(ctx, c.Campaign)
+	if err != nil {
+		return trial.Verdict{}, err
+	}
+	k := &confirmation{a: a, t: t, change: c, fence: f, pulse: p, trees: map[string]string{}}
+	return k.run(ctx)
 }
 
 type confirmation struct {
@@ -108,7 +132,7 @@ func (k *confirmation) input(ctx context.Context) (trial.ConfirmInput, error) {
 	if len(screened) == 0 {
 		return trial.ConfirmInput{}, fmt.Errorf("no screen is stored for change %s: %w", k.change.ID, store.ErrNotFound)
 	}
-	j, err := k.a.confirmation(ctx, k.change)
+	j, err := k.a.store.CountConfirmations(ctx, k.change.Campaign)
 	if err != nil {
 		return trial.ConfirmInput{}, err
 	}
@@ -118,24 +142,10 @@ func (k *confirmation) input(ctx context.Context) (trial.ConfirmInput, error) {
 		Problems: k.t.problems,
 		Claims:   trial.Claims(rates, screened[0].Run.Results, at.Targets),
 		Config:   decision.Config{Alpha: gate.Alpha, Rounds: gate.Rounds},
-		Level:    decision.Level(gate.Alpha, j),
+		Level:    decision.Level(gate.Alpha, j+1),
 		Known:    rates,
 		Have:     have,
 	}, err
-}
-
-// confirmation is the number of a change's confirmation in its campaign, from 1:
-// the one in its receipt, or the next.
-func (a *Activities) confirmation(ctx context.Context, c model.Change) (int, error) {
-	r, err := a.store.Receipt(ctx, c.ID)
-	if err == nil {
-		return r.Confirmation, nil
-	}
-	if !errors.Is(err, store.ErrNotFound) {
-		return 0, err
-	}
-	j, err := a.store.CountConfirmations(ctx, c.Campaign)
-	return j + 1, err
 }
 
 func (k *confirmation) attempt(ctx context.Context) (model.Attempt, error) {

@@ -139,15 +139,14 @@ func (s *settlement) revertCommit(ctx context.Context) (string, error) {
 
 // record writes the receipt, then the campaign's score and rates.
 func (s *settlement) record(ctx context.Context, d model.Decision, revert string) error {
-	receipt, err := s.receipt(ctx, d, revert)
-	if err != nil {
-		return err
-	}
-	if _, err := s.a.store.Receipt(ctx, s.change.ID); errors.Is(err, store.ErrNotFound) {
-		if err := s.a.store.SaveReceipt(ctx, s.fence, receipt); err != nil {
-			return err
+	_, err := s.a.store.Receipt(ctx, s.change.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		var receipt model.Receipt
+		if receipt, err = s.receipt(ctx, d, revert); err == nil {
+			err = s.a.store.SaveReceipt(ctx, s.fence, receipt)
 		}
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	s.a.reached(ctx, "receipt")
@@ -160,14 +159,14 @@ func (s *settlement) receipt(ctx context.Context, d model.Decision, revert strin
 	if err != nil {
 		return model.Receipt{}, err
 	}
-	j, err := s.a.confirmation(ctx, c)
+	j, err := s.a.store.CountConfirmations(ctx, c.Campaign)
 	if err != nil {
 		return model.Receipt{}, err
 	}
 	r := model.Receipt{
 		Change: c.ID, Campaign: c.Campaign, Generation: c.Generation, Decision: d, Reason: s.in.Why,
 		DecidedBy: s.in.By, Parent: c.Parent, Commit: c.Commit, RevertCommit: revert, Patch: string(diff),
-		Hypothesis: c.Hypothesis, EValue: v.EValue, Level: v.Level, Confirmation: j, Rounds: v.Rounds,
+		Hypothesis: c.Hypothesis, EValue: v.EValue, Level: v.Level, Confirmation: j + 1, Rounds: v.Rounds,
 		Claims: v.Claims, Suspects: v.Suspects, ParentScore: v.ParentScore, Score: v.Score,
 		Fixed: v.Fixed, Broken: v.Broken, Cost: model.Cost{Sandbox: v.Sandbox}, At: s.in.Now,
 	}

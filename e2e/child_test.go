@@ -50,6 +50,8 @@ type overrun struct {
 // outcome is what a child reports when the campaign has ended.
 type outcome struct {
 	Run     string // run id of the campaign's workflow
+	Stopped model.StopReason
+	Detail  string
 	Signals int    // in its history
 	Overrun string // error of the attempt that went on too long
 }
@@ -154,7 +156,11 @@ func (c *child) ended(ctx context.Context, name string) bool {
 }
 
 func (c *child) report(ctx context.Context, name, run string) error {
-	out := outcome{Run: run}
+	row, err := c.stack.Store.Campaign(ctx, name)
+	if err != nil {
+		return err
+	}
+	out := outcome{Run: run, Stopped: row.Stopped, Detail: row.Detail}
 	if c.late != nil {
 		out.Overrun = c.late.Error()
 	}

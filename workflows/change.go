@@ -23,12 +23,11 @@ func Change(ctx workflow.Context, in protocol.ChangeInput) (protocol.ChangeResul
 }
 
 type change struct {
-	in       protocol.ChangeInput
-	out      protocol.ChangeResult
-	verdict  protocol.ConfirmChangeResult
-	waiting  bool
-	answer   *answer
-	announce bool // the campaign waits for our signal
+	in      protocol.ChangeInput
+	out     protocol.ChangeResult
+	verdict protocol.ConfirmChangeResult
+	waiting bool
+	answer  *answer
 }
 
 // answer is what a person, or a passed deadline, decided.
@@ -44,6 +43,8 @@ func (c *change) run(ctx workflow.Context) (protocol.ChangeResult, error) {
 		return c.undo(ctx, "stop", "the campaign was stopped before the evidence was complete")
 	case err != nil:
 		return c.out, err
+	case c.verdict.Decided != "":
+		return c.settle(ctx, answer{keep: c.verdict.Keep, by: c.verdict.Decided, why: c.verdict.Reason})
 	case !c.verdict.Keep:
 		return c.settle(ctx, answer{keep: false, by: "evidence", why: c.verdict.Reason})
 	case !c.in.Approval.Person:
@@ -84,7 +85,7 @@ func (c *change) person(ctx workflow.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	c.waiting, c.announce = true, true
+	c.waiting = true
 	c.tellGeneration(ctx)
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**proven, waiting for a person** until %s\n\n%s\n\n`ratchet change approve %s`",
 		req.Deadline.UTC().Format(time.RFC3339), c.verdict.Reason, c.in.ID))
@@ -134,9 +135,11 @@ func (c *change) settle(ctx workflow.Context, a answer) (protocol.ChangeResult, 
 	}
 	c.out.State = out.State
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** by %s: %s", out.State, a.by, a.why))
-	if !c.announce {
+	if !c.in.Approval.Person {
 		return c.out, nil
 	}
+	// The campaign may wait for this change, and not its generation: that is so
+	// from when a person is asked, also when the campaign was recovered since.
 	err = workflow.SignalExternalWorkflow(ctx, protocol.CampaignID(c.in.Campaign), "", protocol.SignalChangeSettled,
 		protocol.ChangeSettled{ID: c.in.ID, State: out.State}).Get(ctx, nil)
 	if err != nil {

@@ -172,9 +172,11 @@ type ConfirmChangeInput struct {
 
 // ConfirmChangeResult is the verdict in short; Verdict names it whole.
 type ConfirmChangeResult struct {
-	Keep    bool          `json:"keep"`
-	Reason  string        `json:"reason"`
-	Verdict string        `json:"verdict"` // artifact: JSON of trial.Verdict
+	Keep    bool   `json:"keep"`
+	Reason  string `json:"reason"`
+	Verdict string `json:"verdict"` // artifact: JSON of trial.Verdict
+	// Decided names who has decided on the change before, and so recorded it.
+	Decided string        `json:"decided,omitempty"`
 	Rounds  int           `json:"rounds"`
 	EValue  float64       `json:"e_value"`
 	Level   float64       `json:"level"`
