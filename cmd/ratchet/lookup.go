@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -41,7 +42,10 @@ func (a *app) hasStore() (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil, environment(err)
+	if err != nil {
+		return false, environment(fmt.Errorf("look into the data folder %s: %w (choose another with --data)", a.data, err))
+	}
+	return true, nil
 }
 
 // running refuses to steer a campaign that is unknown or has ended, before a
