@@ -25,7 +25,7 @@ type Report struct {
 	Rejected    int          `json:"rejected"`
 	Cost        Cost         `json:"cost"`
 	Stopped     string       `json:"stopped"` // empty while the campaign runs
-	Detail      string       `json:"-"` // why it stopped, for people; ratchet campaign show prints it as JSON
+	Detail      string       `json:"-"`       // why it stopped, for people; ratchet campaign show prints it as JSON
 }
 
 // Baseline is what was measured before anything was changed.
