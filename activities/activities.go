@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
 	"ratchet/benchmarks"
@@ -40,9 +41,9 @@ type Config struct {
 	Suites    func(campaign.Spec) ([]benchmarks.Suite, error)
 	Proposers func(campaign.Spec) ([]propose.Proposer, error)
 	// Trace, which may be nil, is told when an activity has passed a point at which
-	// something became durable, as <activity>/<point>: "begin" and "end" for each,
-	// and between them those that the activity names, such as
-	// LandChange/branch. It is called from the activity's goroutine, which waits
+	// something became durable, as <activity>/<point>: "begin" for each, "end" or
+	// the kind of its error, and between them those that the activity names, such
+	// as LandChange/branch. It is called from the activity's goroutine, which waits
 	// for it; the context tells which run and attempt it is.
 	Trace func(ctx context.Context, point string)
 }
@@ -124,12 +125,23 @@ func register[I, R any](a *Activities, r worker.ActivityRegistry, name string, f
 	mapped := func(ctx context.Context, in I) (R, error) {
 		a.reached(ctx, "begin")
 		out, err := f(ctx, in)
-		if err == nil {
-			a.reached(ctx, "end")
-		}
-		return out, Map(err, activity.GetInfo(ctx).Attempt)
+		err = Map(err, activity.GetInfo(ctx).Attempt)
+		a.reached(ctx, ending(err))
+		return out, err
 	}
 	r.RegisterActivityWithOptions(mapped, activity.RegisterOptions{Name: name})
+}
+
+// ending names how an activity ended, for the trace.
+func ending(err error) string {
+	var app *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return "end"
+	case errors.As(err, &app):
+		return app.Type()
+	}
+	return "Canceled"
 }
 
 // reached says that the activity of this context has passed a point.

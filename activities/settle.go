@@ -71,8 +71,8 @@ func (s *settlement) keep(ctx context.Context) (out protocol.SettleChangeResult,
 		return out, err
 	}
 	if tip != c.Commit {
-		return out, &repo.Error{Op: "keep", Object: c.ID, Err: repo.ErrConflict,
-			Hint: fmt.Sprintf("the branch is at %.12s, not at the candidate %.12s", tip, c.Commit)}
+		return out, &repo.Error{Op: "keep change " + c.ID + " on", Object: protocol.BranchRef(c.Campaign), Err: repo.ErrConflict,
+			Hint: fmt.Sprintf("it is at %.12s, not at the candidate %.12s: something else has moved it; set it back, then run ratchet campaign recover", tip, c.Commit)}
 	}
 	if err := s.moveBest(ctx); err != nil {
 		return out, err

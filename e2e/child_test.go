@@ -9,9 +9,11 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"ratchet/activities"
@@ -49,11 +51,12 @@ type overrun struct {
 
 // outcome is what a child reports when the campaign has ended.
 type outcome struct {
-	Run     string // run id of the campaign's workflow
+	First   string // run id of the campaign's workflow when this process began
+	Run     string // and when it had ended
 	Stopped model.StopReason
 	Detail  string
 	Signals int    // in its history
-	Overrun string // error of the attempt that went on too long
+	Overrun string // how the attempt ended that went on too long
 }
 
 func TestMain(m *testing.M) {
@@ -86,7 +89,7 @@ func runJob(data string) error {
 	c.stack = s
 	close(c.ready)
 	err = c.run(ctx, spec)
-	return errors.Join(err, s.Close(ctx))
+	return errors.Join(err, c.failed, s.Close(ctx))
 }
 
 // child is a stack whose activities run as its job says.
@@ -98,12 +101,14 @@ type child struct {
 	// with may run before that.
 	ready chan struct{}
 	// release is closed when the attempt that overran may go on, and overran when
-	// it has come to its end, with the error late.
+	// it has come to its end.
 	release, overran chan struct{}
+	stalled          atomic.Bool // it goes on now
+	late             string      // how it ended
+	failed           error       // of giving it up
 
 	mu     sync.Mutex
 	passed map[string]int
-	late   error
 }
 
 func (c *child) logger() *slog.Logger {
@@ -147,7 +152,15 @@ func (c *child) run(ctx context.Context, spec campaign.Spec) error {
 	if err := c.stack.Control.Wait(ctx, spec.Name); err != nil {
 		return err
 	}
-	return c.report(ctx, spec.Name, first.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+	last, err := c.stack.Temporal.DescribeWorkflowExecution(ctx, protocol.CampaignID(spec.Name), "")
+	if err != nil {
+		return err
+	}
+	return c.report(ctx, spec.Name, runID(first), runID(last))
+}
+
+func runID(d *workflowservice.DescribeWorkflowExecutionResponse) string {
+	return d.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 }
 
 func (c *child) ended(ctx context.Context, name string) bool {
@@ -155,15 +168,13 @@ func (c *child) ended(ctx context.Context, name string) bool {
 	return err == nil && row.Stopped != "" && row.Stopped != model.StopError
 }
 
-func (c *child) report(ctx context.Context, name, run string) error {
+func (c *child) report(ctx context.Context, name, first, run string) error {
 	row, err := c.stack.Store.Campaign(ctx, name)
 	if err != nil {
 		return err
 	}
-	out := outcome{Run: run, Stopped: row.Stopped, Detail: row.Detail}
-	if c.late != nil {
-		out.Overrun = c.late.Error()
-	}
+	out := outcome{First: first, Run: run, Stopped: row.Stopped, Detail: row.Detail}
+	out.Overrun = c.late
 	for it := c.history(ctx, name, run); it.HasNext(); {
 		e, err := it.Next()
 		if err != nil {

@@ -16,6 +16,31 @@ import (
 // kept by turns, with candidates that wait in the queue.
 const generations = 7
 
+// A campaign comes to the same end however often its process dies and whatever
+// is lost beside it: the same generations, commits, receipts and attempts, each
+// of them once. The end that counts is that of a campaign that was never disturbed.
+func TestExactlyOnce(t *testing.T) {
+	spec, want := undisturbed(t)
+	for _, tt := range []struct {
+		name string
+		run  func(*testing.T, []byte, state)
+	}{
+		{"the process dies", processDies},
+		{"Temporal is lost", temporalIsLost},
+		{"ref files are damaged", refFiles},
+		{"an attempt overruns", overruns},
+		{"a foreign commit", foreignCommit},
+		{"a second process", secondProcess},
+		{"a failure arrives", failureWakes},
+		{"boxes are left", noBoxIsLeft},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t, spec, want)
+		})
+	}
+}
+
 // deaths are the points at which a process dies, step by step of the loop; in
 // each list one process after the other, on the same data folder.
 var deaths = []struct {
@@ -54,8 +79,7 @@ var deaths = []struct {
 
 // A process that is killed between any two steps, and started again, ends where
 // one that was never disturbed does.
-func TestEndStateDoesNotDependOnDeaths(t *testing.T) {
-	spec, want := undisturbed(t)
+func processDies(t *testing.T, spec []byte, want state) {
 	for _, d := range deaths {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,8 +97,7 @@ func TestEndStateDoesNotDependOnDeaths(t *testing.T) {
 
 // A campaign whose workflow is gone, because the Temporal database is, goes on
 // from store and refs.
-func TestEndStateDoesNotDependOnTemporal(t *testing.T) {
-	spec, want := undisturbed(t)
+func temporalIsLost(t *testing.T, spec []byte, want state) {
 	for name, points := range map[string][]string{
 		"before evidence": {
 			"MeasureBaseline/round#2", "MeasureBaseline/problems#1", "ProposeCandidates/attempts#1", "suite/screened#1",
@@ -117,6 +140,7 @@ func forget(t *testing.T, data string) {
 // there is something to lose.
 func undisturbed(t *testing.T) (specification []byte, end state) {
 	t.Helper()
+	needDocker(t)
 	s := spec(t, source(t), generations)
 	data, err := campaign.JSON(s)
 	require.NoError(t, err)

@@ -36,11 +36,14 @@ type suite struct {
 	box bool // keep a real box open for as long as a bench is
 }
 
-func (s *suite) Name() string             { return suiteName }
-func (s *suite) Harness(p string) bool    { return strings.HasPrefix(p, "tests/") }
-func (s *suite) Warm() []sandbox.Command  { return nil }
-func spent(n int) time.Duration           { return time.Duration(n) * time.Millisecond }
-func says(t model.Tree, file string) bool { f, _ := t.Find(file); return strings.HasPrefix(string(f.Data), "good") }
+func (s *suite) Name() string            { return suiteName }
+func (s *suite) Harness(p string) bool   { return strings.HasPrefix(p, "tests/") }
+func (s *suite) Warm() []sandbox.Command { return nil }
+func spent(n int) time.Duration          { return time.Duration(n) * time.Millisecond }
+func says(t model.Tree, file string) bool {
+	f, _ := t.Find(file)
+	return strings.HasPrefix(string(f.Data), "good")
+}
 
 func (s *suite) Discover(t model.Tree) ([]model.Problem, error) {
 	var out []model.Problem
