@@ -30,7 +30,11 @@ func (a *Activities) SelectCandidate(ctx context.Context, in protocol.SelectCand
 	if err != nil {
 		return out, err
 	}
-	best, ok := bestAttempt(rows)
+	undone, err := a.undone(ctx, in.Campaign)
+	if err != nil {
+		return out, err
+	}
+	best, ok := bestAttempt(rows, undone)
 	if !ok {
 		return out, nil
 	}
@@ -60,9 +64,22 @@ func (a *Activities) SelectCandidate(ctx context.Context, in protocol.SelectCand
 	return protocol.SelectCandidateResult{Change: c.ID, Hypothesis: best.Hypothesis}, nil
 }
 
-// bestAttempt prefers the higher score, then the proposer's own order. An attempt
-// that is landed already comes first: a second run of the generation goes on with it.
-func bestAttempt(rows []model.Attempt) (model.Attempt, bool) {
+// undone names the patches that this campaign has reverted, on any parent.
+func (a *Activities) undone(ctx context.Context, campaign string) (map[string]bool, error) {
+	changes, err := a.store.Changes(ctx, store.ChangeFilter{Campaign: campaign, States: []model.ChangeState{model.ChangeRolledBack}})
+	out := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		out[c.Patch] = true
+	}
+	return out, err
+}
+
+// bestAttempt prefers what was not reverted before, then the higher score, then
+// the proposer's own order. Only evidence on this parent retires an attempt, so
+// one that failed on another may be tried again, but after everything else. An
+// attempt that is landed already comes first: a second run of the generation
+// goes on with it.
+func bestAttempt(rows []model.Attempt, undone map[string]bool) (model.Attempt, bool) {
 	var pool []model.Attempt
 	for _, r := range rows {
 		switch r.Status {
@@ -73,6 +90,9 @@ func bestAttempt(rows []model.Attempt) (model.Attempt, bool) {
 		}
 	}
 	sort.SliceStable(pool, func(i, j int) bool {
+		if a, b := undone[pool[i].Patch], undone[pool[j].Patch]; a != b {
+			return b
+		}
 		if pool[i].Score != pool[j].Score {
 			return pool[i].Score > pool[j].Score
 		}

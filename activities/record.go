@@ -2,12 +2,14 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"ratchet/internal/model"
 	"ratchet/internal/protocol"
+	"ratchet/internal/report"
 	"ratchet/internal/store"
 )
 
@@ -182,12 +184,28 @@ func (a *Activities) FinishCampaign(ctx context.Context, in protocol.FinishCampa
 		return protocol.CampaignResult{}, err
 	}
 	out := protocol.CampaignResult{Stopped: row.Stopped, Detail: row.Detail}
-	if in.Push && row.Best != row.Base && in.Stopped != model.StopError {
+	if err := a.saveReport(ctx, row); err != nil {
+		return out, err
+	}
+	if row.Push && row.Best != row.Base && in.Stopped != model.StopError {
 		if err := a.push(ctx, row); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
+}
+
+// saveReport stores the report as it is at the end.
+func (a *Activities) saveReport(ctx context.Context, row model.Campaign) error {
+	gens, err := a.store.Generations(ctx, row.Name)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(report.From(row, gens, row.Updated))
+	if err != nil {
+		return err
+	}
+	return a.store.SaveReport(ctx, store.Fence{}, row.Name, data)
 }
 
 // push publishes the best commit to the repository that the campaign came from.

@@ -132,16 +132,13 @@ func (s *Stack) openServers(ctx context.Context, cfg StackConfig, lock *devstack
 	return nil
 }
 
-// quiet drops what the SDK says below a warning.
-func quiet(l *slog.Logger) *slog.Logger { return slog.New(atLeast{l.Handler(), slog.LevelWarn}) }
-
-type atLeast struct {
-	slog.Handler
-	level slog.Level
-}
-
-func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= h.level && h.Handler.Enabled(ctx, l)
+// quiet silences the SDK unless everything is to be said: what it reports, such
+// as activities that are cut off by a stop, the campaign's record tells better.
+func quiet(l *slog.Logger) *slog.Logger {
+	if l.Enabled(context.Background(), slog.LevelDebug) {
+		return l
+	}
+	return slog.New(slog.DiscardHandler)
 }
 
 // openWorkers repairs the campaigns' refs, then starts ingest and workers.

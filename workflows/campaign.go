@@ -176,8 +176,7 @@ func (c *campaign) finish(ctx workflow.Context, why model.StopReason, detail str
 	ctx, done := workflow.NewDisconnectedContext(ctx)
 	defer done()
 	err := workflow.ExecuteActivity(short(ctx, "report: "+string(why)), protocol.FinishCampaign,
-		protocol.FinishCampaignInput{Campaign: c.name, Stopped: why, Detail: detail,
-			Now: workflow.Now(ctx), Push: c.in.Push}).Get(ctx, nil)
+		protocol.FinishCampaignInput{Campaign: c.name, Stopped: why, Detail: detail, Now: workflow.Now(ctx)}).Get(ctx, nil)
 	if err != nil {
 		return protocol.CampaignResult{}, err
 	}

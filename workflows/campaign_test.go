@@ -195,7 +195,7 @@ func TestContinueAsNewCarriesOn(t *testing.T) {
 	w := newWorld()
 	env := environment(t, w)
 	env.SetContinueAsNewSuggested(true)
-	env.ExecuteWorkflow(Campaign, protocol.CampaignInput{Name: "demo", Push: true, Turns: 5,
+	env.ExecuteWorkflow(Campaign, protocol.CampaignInput{Name: "demo", Turns: 5,
 		Carry: &protocol.Carry{Paused: true, FailureCursor: 4, Turns: 2}})
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &next)

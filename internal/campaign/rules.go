@@ -47,7 +47,7 @@ var rules = map[string]rule{
 	"sandbox.image":     {pattern: `^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$`, form: "host-go, or the name of an image"},
 	"sandbox.cpus":      {min: 0, above: true, max: 1024},
 	"sandbox.memory":    {min: 16 * mib, max: 64 * tib},
-	"sandbox.pids":      {min: 16, max: 1 << 22},
+	"sandbox.pids":      {min: 64, max: 1 << 22},
 	"sandbox.disk":      {min: mib, max: 64 * tib},
 	"sandbox.network":   {enum: []string{string(NetworkNone)}, hint: "candidates never have a network; only the setup commands do"},
 	"proposers":         {items: true},

@@ -70,6 +70,15 @@ func (c *Controller) Start(ctx context.Context, spec campaign.Spec, o Options) (
 	if err != nil {
 		return false, err
 	}
+	if o.Push && !row.Push {
+		_, err := c.store.UpdateCampaign(ctx, store.Fence{}, row.Name, func(x *model.Campaign) error {
+			x.Push = true
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+	}
 	resumed = row.Base != ""
 	early, err := c.endedEarly(ctx, row, spec.Search.Generations)
 	if err != nil {
@@ -136,7 +145,7 @@ func (c *Controller) launch(ctx context.Context, row model.Campaign, o Options) 
 		StaticDetails:            "repository `" + row.Source + "`",
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			protocol.AttrCampaign.ValueSet(row.Name), protocol.AttrRepo.ValueSet(row.Source)),
-	}, protocol.CampaignWorkflow, protocol.CampaignInput{Name: row.Name, Push: o.Push, Turns: o.Turns})
+	}, protocol.CampaignWorkflow, protocol.CampaignInput{Name: row.Name, Turns: o.Turns})
 	if err != nil {
 		return fmt.Errorf("start campaign %s: %w", row.Name, err)
 	}

@@ -19,6 +19,7 @@ type Campaign struct {
 	// the last change whose evidence it includes.
 	Rates   string `json:"rates"`
 	Settled string `json:"settled"`
+	Push    bool   `json:"push"`   // publish Best to Source when it ends
 	Pushed  string `json:"pushed"` // commit that was last published to Source
 	Brief   string `json:"brief"`  // artifact of the latest diagnosis
 

@@ -242,5 +242,4 @@ type FinishCampaignInput struct {
 	Stopped  model.StopReason `json:"stopped"`
 	Detail   string           `json:"detail"`
 	Now      time.Time        `json:"now"`
-	Push     bool             `json:"push,omitempty"`
 }

@@ -15,7 +15,6 @@ type Span struct {
 // CampaignInput starts a campaign, or its next run after continue-as-new.
 type CampaignInput struct {
 	Name  string `json:"name"`
-	Push  bool   `json:"push,omitempty"`  // publish kept commits to the source when it ends
 	Turns int    `json:"turns,omitempty"` // end after this many generations; 0 for no such limit
 	Carry *Carry `json:"carry,omitempty"`
 }

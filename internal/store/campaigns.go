@@ -15,7 +15,7 @@ var campaignTable = table[model.Campaign]{name: "campaigns", keys: 1, columns: f
 		{"name", name(&c.Name)}, {"spec", raw(&c.Spec)}, {"source", text(&c.Source)}, {"repo", text(&c.Repo)},
 		{"branch", text(&c.Branch)}, {"base_commit", name(&c.Base)}, {"best_commit", name(&c.Best)},
 		{"image", text(&c.Image)}, {"baseline", optDocument(&c.Baseline)}, {"score", optDocument(&c.Current)},
-		{"rates", text(&c.Rates)}, {"settled", name(&c.Settled)}, {"pushed", name(&c.Pushed)},
+		{"rates", text(&c.Rates)}, {"settled", name(&c.Settled)}, {"push", flag(&c.Push)}, {"pushed", name(&c.Pushed)},
 		{"brief", text(&c.Brief)},
 		{"phase", text(&c.Phase)}, {"stopped", text(&c.Stopped)}, {"detail", text(&c.Detail)},
 		{"cost", document(&c.Cost)}, {"created", moment(&c.Created)}, {"updated", moment(&c.Updated)},

@@ -32,6 +32,7 @@ var everyone = []string{"internal/model"}
 func Rules() []Rule {
 	return []Rule{
 		{From: "cmd", To: []string{All}},
+		{From: "e2e", To: []string{All}},
 		{From: "workers", To: []string{All}, Not: []string{"cmd"}},
 		{From: "activities", To: []string{All}, Not: []string{"cmd", "workers", "workflows"}},
 		{From: "workflows", To: []string{"internal/protocol", "internal/decision", "internal/campaign"}},

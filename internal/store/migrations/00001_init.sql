@@ -31,6 +31,7 @@ CREATE TABLE campaigns (
     score       TEXT,
     rates       TEXT NOT NULL,
     settled     TEXT NOT NULL,
+    push        INTEGER NOT NULL,
     pushed      TEXT NOT NULL,
     brief       TEXT NOT NULL,
     phase       TEXT NOT NULL,
