@@ -103,7 +103,7 @@ func Restrictions() []Restriction {
 		{
 			Packages: []string{"os", "net", "io/fs", "syscall", "path/filepath"},
 			Only: []string{
-				"cmd", "workers", "activities", "benchmarks", "sandbox", "sandbox/docker", "sandbox/sandboxtest", "examples", "failures", "guard",
+				"cmd", "e2e", "workers", "activities", "benchmarks", "sandbox", "sandbox/docker", "sandbox/sandboxtest", "examples", "failures", "guard",
 				"internal/aa", "internal/artifact", "internal/campaign", "internal/control", "internal/devstack", "internal/diagnose", "internal/lint", "internal/llm",
 				"internal/natsx", "internal/patch", "internal/propose", "internal/repo", "internal/report", "internal/store",
 			},
