@@ -22,9 +22,14 @@ import (
 // childLimit bounds one child; a whole campaign takes a few seconds.
 const childLimit = 3 * time.Minute
 
-// source makes the repository that campaigns start from: broken parts a to d, sound
-// parts e and f, the held-out guard, and a held-out part that nothing mends.
-func source(t *testing.T) string {
+// parts of the short campaigns: broken ones a to d, sound ones e and f, the
+// held-out guard, and a held-out one that nothing mends.
+func parts() map[string]string {
+	return map[string]string{"a": bad, "b": bad, "c": bad, "d": bad, "e": good, "f": good, guard: good, "beyond": bad}
+}
+
+// source makes the repository that campaigns start from.
+func source(t testing.TB, parts map[string]string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "source.git")
 	require.NoError(t, repo.Init(t.Context(), path))
@@ -32,9 +37,7 @@ func source(t *testing.T) string {
 	require.NoError(t, err)
 	defer r.Close()
 	var edits []model.Edit
-	for name, part := range map[string]string{
-		"a": bad, "b": bad, "c": bad, "d": bad, "e": good, "f": good, guard: good, "beyond": bad,
-	} {
+	for name, part := range parts {
 		edits = append(edits, model.Edit{Path: partOf(name), Data: []byte(part)},
 			model.Edit{Path: testOf(name), Data: []byte("p/" + name + " must be good\n")})
 	}
@@ -45,7 +48,7 @@ func source(t *testing.T) string {
 }
 
 // spec is the campaign of these tests: some turns are kept, some reverted.
-func spec(t *testing.T, source string, generations int) campaign.Spec {
+func spec(t testing.TB, source string, generations int) campaign.Spec {
 	t.Helper()
 	s := campaign.Default()
 	s.Name, s.Repo, s.Base = "demo", source, "main"

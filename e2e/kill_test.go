@@ -141,7 +141,7 @@ func forget(t *testing.T, data string) {
 func undisturbed(t *testing.T) (specification []byte, end state) {
 	t.Helper()
 	needDocker(t)
-	s := spec(t, source(t), generations)
+	s := spec(t, source(t, parts()), generations)
 	data, err := campaign.JSON(s)
 	require.NoError(t, err)
 	dir := t.TempDir()

@@ -57,7 +57,7 @@ func overruns(t *testing.T, spec []byte, want state) {
 		late      string // how the late attempt ends
 	}{
 		"baseline":             {"MeasureBaseline/round#2", "MeasureBaseline/end#1", "Fenced"},
-		"proposal":             {"ProposeCandidates/begin#1", "ProposeCandidates/end#1", "Fenced"},
+		"proposal":             {"ProposeCandidates/attempts#2", "ProposeCandidates/end#2", "Fenced"},
 		"land, before the row": {"LandChange/commit#1", "RecordGeneration/end#1", "Fenced"},
 		"land, before the ref": {"LandChange/approved#1", "RecordGeneration/end#1", "Conflict"},
 		"land, after the ref":  {"LandChange/branch#1", "RecordGeneration/end#1", "Fenced"},

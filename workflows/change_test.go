@@ -153,3 +153,25 @@ func TestUnionOfSpans(t *testing.T) {
 	got := union([]protocol.Span{{Start: at(5), End: at(7)}, {Start: at(0), End: at(4)}, {Start: at(1), End: at(2)}, {Start: at(6), End: at(9)}})
 	require.Equal(t, 8*time.Second, got)
 }
+
+// A change that was decided before its workflow was lost is settled as decided;
+// nobody is asked again, and the campaign, which waits for it, is told.
+func TestChangeDecidedBefore(t *testing.T) {
+	for _, outcome := range []model.GenerationOutcome{model.OutcomeKept, model.OutcomeReverted} {
+		w := newWorld()
+		w.view.Generations, w.view.Approval, w.decided = 1, needsPerson, "ada"
+		w.outcome = func(int) model.GenerationOutcome { return outcome }
+		w.view.Waiting = &protocol.ChangeInput{ID: "c1", Campaign: "demo", Generation: 1, Approval: needsPerson}
+		env := environment(t, w)
+		env.ExecuteWorkflow(Campaign, input)
+		require.Equal(t, model.StopGenerations, result(t, env).Stopped)
+		require.Equal(t, "ada", w.settled["c1"].By)
+		require.Equal(t, "measured", w.settled["c1"].Why)
+		require.Zero(t, w.called(protocol.RequestApproval))
+		want := model.ChangeKept
+		if outcome == model.OutcomeReverted {
+			want = model.ChangeRolledBack
+		}
+		require.Equal(t, want, w.state["c1"])
+	}
+}

@@ -33,6 +33,7 @@ type world struct {
 	screen   func(ctx context.Context) error // called by each shard
 	confirm  func(ctx context.Context) error // called by each confirmation
 	fail     map[string]error                // activity to the error it returns
+	decided  string                          // who decided on each change before it is confirmed
 	sandbox  time.Duration
 }
 
@@ -152,7 +153,7 @@ func (w *world) registerChange(env *testsuite.TestWorkflowEnvironment) {
 		if _, err := fmt.Sscanf(in.Change, "c%d", &n); err != nil {
 			return protocol.ConfirmChangeResult{}, err
 		}
-		return protocol.ConfirmChangeResult{Keep: w.outcome(n) == model.OutcomeKept, Reason: "measured", Verdict: "v"}, nil
+		return protocol.ConfirmChangeResult{Keep: w.outcome(n) == model.OutcomeKept, Reason: "measured", Verdict: "v", Decided: w.decided}, nil
 	})
 	stub(env, w, protocol.RequestApproval, func(_ context.Context, in protocol.RequestApprovalInput) (protocol.RequestApprovalResult, error) {
 		return protocol.RequestApprovalResult{Deadline: in.Deadline}, nil
