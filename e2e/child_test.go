@@ -56,6 +56,7 @@ type outcome struct {
 	Stopped model.StopReason
 	Detail  string
 	Signals int    // in its history
+	Lost    int    // activities in its history that another process had begun
 	Overrun string // how the attempt ended that went on too long
 }
 
@@ -182,6 +183,9 @@ func (c *child) report(ctx context.Context, name, first, run string) error {
 		}
 		if e.GetWorkflowExecutionSignaledEventAttributes() != nil {
 			out.Signals++
+		}
+		if e.GetActivityTaskStartedEventAttributes().GetLastFailure().GetApplicationFailureInfo().GetType() == protocol.ErrWorkerLost {
+			out.Lost++
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(out)

@@ -33,6 +33,8 @@ func TestExactlyOnce(t *testing.T) {
 		{"a second process", secondProcess},
 		{"a failure arrives", failureWakes},
 		{"boxes are left", noBoxIsLeft},
+		{"activities are taken over", takenOver},
+		{"the process dies while it stops", diesWhileStopping},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
