@@ -114,7 +114,7 @@ func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) err
 		return a.print(v)
 	}
 	rows := []string{
-		"phase\t" + c.Phase, "score\t" + gain(v.campaignLine), "repository\t" + c.Source,
+		"score\t" + gain(v.campaignLine), "repository\t" + c.Source,
 		"bare repository\t" + c.Repo, "branch\t" + v.Branch, "base\t" + c.Base, "best\t" + c.Best, "image\t" + c.Image,
 	}
 	if c.Current != nil {
@@ -122,6 +122,8 @@ func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) err
 	}
 	if c.Stopped != "" {
 		rows = append(rows, fmt.Sprintf("stopped\t%s: %s", c.Stopped, c.Detail))
+	} else {
+		rows = append(rows, "phase\t"+c.Phase)
 	}
 	return a.table("campaign\t"+c.Name, rows)
 }

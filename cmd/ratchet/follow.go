@@ -42,7 +42,8 @@ type watcher struct {
 	phase    string
 	baseline bool
 	changes  map[string]model.ChangeState // as last seen
-	next     int
+	next     int                          // generation whose end is waited for
+	screened int                          // generation whose screen was emitted
 	stopped  bool
 }
 
@@ -80,14 +81,12 @@ func (w *watcher) look(ctx context.Context) error {
 	if row.Current != nil {
 		base.Score = row.Current.Score
 	}
-	if err := w.standing(row, base); err != nil {
-		return err
-	}
-	if err := w.underWay(ctx, base); err != nil {
-		return err
-	}
-	if err := w.generations(ctx, base); err != nil {
-		return err
+	for _, part := range []func(context.Context, model.Campaign, progress) error{
+		w.measured, w.generations, w.phases, w.screening, w.underWay,
+	} {
+		if err := part(ctx, row, base); err != nil {
+			return err
+		}
 	}
 	if row.Stopped != "" && !w.stopped {
 		w.stopped = true
@@ -97,16 +96,18 @@ func (w *watcher) look(ctx context.Context) error {
 	return nil
 }
 
-// standing emits the baseline, once, and the phase when it is another.
-func (w *watcher) standing(row model.Campaign, p progress) error {
-	if row.Baseline != nil && !w.baseline {
-		w.baseline = true
-		b := p
-		b.Event, b.Baseline = "baseline", row.Baseline
-		if err := w.emit(b); err != nil {
-			return err
-		}
+// measured emits the baseline, once.
+func (w *watcher) measured(_ context.Context, row model.Campaign, p progress) error {
+	if row.Baseline == nil || w.baseline {
+		return nil
 	}
+	w.baseline = true
+	p.Event, p.Baseline = "baseline", row.Baseline
+	return w.emit(p)
+}
+
+// phases emits the phase when it is another.
+func (w *watcher) phases(_ context.Context, row model.Campaign, p progress) error {
 	if row.Phase == w.phase || row.Stopped != "" {
 		return nil
 	}
@@ -115,8 +116,32 @@ func (w *watcher) standing(row model.Campaign, p progress) error {
 	return w.emit(p)
 }
 
+// screening emits, once in a generation, how many candidates are being screened.
+func (w *watcher) screening(ctx context.Context, row model.Campaign, p progress) error {
+	if w.screened == w.next || row.Baseline == nil || row.Stopped != "" {
+		return nil
+	}
+	attempts, err := w.store.Attempts(ctx, w.name, w.next)
+	if err != nil {
+		return err
+	}
+	n, open := 0, false
+	for _, a := range attempts {
+		if a.Status != model.AttemptRefused {
+			n++
+		}
+		open = open || a.Status == model.AttemptProposed
+	}
+	if !open {
+		return nil
+	}
+	w.screened = w.next
+	p.Event, p.Phase = "phase", fmt.Sprintf("generation %d, screening %s", w.next, plural(n, "candidate"))
+	return w.emit(p)
+}
+
 // underWay emits the change that is measured or waits, when its state is another.
-func (w *watcher) underWay(ctx context.Context, p progress) error {
+func (w *watcher) underWay(ctx context.Context, _ model.Campaign, p progress) error {
 	open, err := w.store.Changes(ctx, store.ChangeFilter{Campaign: w.name,
 		States: []model.ChangeState{model.ChangeProbation, model.ChangeAwaiting}})
 	if err != nil {
@@ -135,7 +160,8 @@ func (w *watcher) underWay(ctx context.Context, p progress) error {
 	return nil
 }
 
-func (w *watcher) generations(ctx context.Context, base progress) error {
+// generations emits those that have ended since.
+func (w *watcher) generations(ctx context.Context, _ model.Campaign, base progress) error {
 	last, err := w.store.Generations(ctx, w.name)
 	if err != nil {
 		return err
@@ -180,6 +206,9 @@ func (a *app) line(p progress) error {
 func (a *app) phaseLine(phase string) {
 	var n int
 	var outcome string
+	if phase == "created" {
+		return
+	}
 	if _, err := fmt.Sscanf(phase, "generation %d: %s", &n, &outcome); a.terminal && err != nil {
 		a.say("  … %s", phase)
 	}
