@@ -35,6 +35,7 @@ func (a *Activities) PrepareTarget(ctx context.Context, in protocol.PrepareTarge
 	if err != nil {
 		return out, err
 	}
+	defer t.close()
 	if err := a.phase(ctx, store.Fence{}, in.Campaign, "preparing the sandbox image"); err != nil {
 		return out, err
 	}
@@ -67,6 +68,7 @@ func (a *Activities) MeasureBaseline(ctx context.Context, in protocol.MeasureBas
 	if err != nil {
 		return out, err
 	}
+	defer t.close()
 	all, err := Discover(t.suites, t.trusted)
 	if err != nil {
 		return out, err

@@ -49,6 +49,7 @@ func (a *Activities) SelectCandidate(ctx context.Context, in protocol.SelectCand
 	if err != nil {
 		return out, err
 	}
+	defer r.Close()
 	parent, err := r.Ref(ctx, protocol.BranchRef(in.Campaign))
 	if err != nil {
 		return out, err
@@ -128,6 +129,7 @@ func (a *Activities) LandChange(ctx context.Context, in protocol.LandChangeInput
 	if err != nil {
 		return out, err
 	}
+	defer t.close()
 	commit, err := a.commit(ctx, t, c)
 	if err != nil {
 		return out, err

@@ -69,6 +69,7 @@ func (a *Activities) measure(ctx context.Context, c model.Change, f store.Fence,
 	if err != nil {
 		return trial.Verdict{}, err
 	}
+	defer t.close()
 	k := &confirmation{a: a, t: t, change: c, fence: f, pulse: p, trees: map[string]string{}}
 	return k.run(ctx)
 }

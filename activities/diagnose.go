@@ -28,6 +28,7 @@ func (a *Activities) DiagnoseWeakness(ctx context.Context, in protocol.DiagnoseW
 	if err != nil {
 		return out, err
 	}
+	defer t.close()
 	out.Coverage = in.Coverage
 	if err := a.inPlace(ctx, t.row); err != nil {
 		return out, err

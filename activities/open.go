@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"ratchet/internal/campaign"
 	"ratchet/internal/model"
@@ -34,12 +35,16 @@ func (a *Activities) OpenCampaign(ctx context.Context, in protocol.OpenCampaignI
 	return a.view(ctx, row, spec, notes)
 }
 
-// importRepo makes the bare repository and the two refs on the first opening.
+// importRepo makes the bare repository and the two refs on the first opening. What
+// an opening that failed has imported is old by now and is imported again.
 func (a *Activities) importRepo(ctx context.Context, row model.Campaign, spec campaign.Spec) (model.Campaign, error) {
 	if row.Base != "" {
 		return row, nil
 	}
 	path := a.repoPath(row.Name)
+	if err := os.RemoveAll(path); err != nil {
+		return row, fmt.Errorf("import %s: remove what is left of an earlier import: %w", row.Source, err)
+	}
 	if err := repo.Import(ctx, row.Source, path, repo.ImportOptions{}); err != nil {
 		return row, err
 	}
@@ -47,6 +52,7 @@ func (a *Activities) importRepo(ctx context.Context, row model.Campaign, spec ca
 	if err != nil {
 		return row, err
 	}
+	defer r.Close()
 	a.reached(ctx, "imported")
 	// An import that was cut off may have left a lock behind, and nobody else
 	// knows of this repository yet.
@@ -79,6 +85,7 @@ func (a *Activities) reconcile(ctx context.Context, row model.Campaign) (notes [
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 	expected, err := a.expect(ctx, row)
 	if err != nil {
 		return nil, err
@@ -299,7 +306,8 @@ func (a *Activities) repair(ctx context.Context, row model.Campaign) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	if err := recoverRefs(ctx, r); err != nil {
+	err = errors.Join(recoverRefs(ctx, r), r.Close())
+	if err != nil {
 		return nil, err
 	}
 	return a.reconcile(ctx, row)

@@ -46,6 +46,7 @@ func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeC
 	if err != nil {
 		return out, err
 	}
+	defer t.close()
 	var brief diagnose.Brief
 	if err := a.getJSON(ctx, in.Brief, &brief); err != nil {
 		return out, err

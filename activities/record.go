@@ -215,6 +215,7 @@ func (a *Activities) push(ctx context.Context, row model.Campaign) error {
 	if err != nil {
 		return err
 	}
+	defer t.close()
 	if err := t.repo.Push(ctx, row.Source, protocol.BestRef(row.Name), protocol.BranchRef(row.Name), row.Pushed); err != nil {
 		return err
 	}

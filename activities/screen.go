@@ -27,6 +27,7 @@ func (a *Activities) ScreenCandidates(ctx context.Context, in protocol.ScreenCan
 	if err != nil {
 		return out, err
 	}
+	defer t.close()
 	rows, err := a.store.Attempts(ctx, in.Campaign, in.Generation)
 	if err != nil {
 		return out, err

@@ -48,6 +48,7 @@ func (a *Activities) settle(ctx context.Context, in protocol.SettleChangeInput, 
 	if s.t, err = a.load(ctx, s.change.Campaign); err != nil {
 		return out, err
 	}
+	defer s.t.close()
 	if in.Verdict != "" {
 		if err := a.getJSON(ctx, in.Verdict, &s.verdict); err != nil {
 			return out, err

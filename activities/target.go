@@ -24,27 +24,44 @@ type target struct {
 	problems []model.Problem // empty until the baseline has split them
 }
 
-// load reads a campaign; its repository must have been imported.
+// load reads a campaign; its repository must have been imported. The caller
+// closes what it gets.
 func (a *Activities) load(ctx context.Context, name string) (*target, error) {
 	row, err := a.store.Campaign(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	t := &target{row: row}
-	if t.spec, err = campaign.FromJSON(row.Spec); err != nil {
-		return nil, fmt.Errorf("read the stored specification of campaign %s: %w", name, err)
-	}
-	if t.repo, err = repo.Open(ctx, row.Repo); err != nil {
+	if err := a.read(ctx, t); err != nil {
+		t.close()
 		return nil, err
 	}
-	if t.trusted, err = t.repo.Snapshot(ctx, row.Base); err != nil {
-		return nil, err
+	return t, nil
+}
+
+func (a *Activities) read(ctx context.Context, t *target) (err error) {
+	if t.spec, err = campaign.FromJSON(t.row.Spec); err != nil {
+		return fmt.Errorf("read the stored specification of campaign %s: %w", t.row.Name, err)
 	}
 	if t.suites, err = a.suites(t.spec); err != nil {
-		return nil, err
+		return err
 	}
-	t.problems, err = a.store.Problems(ctx, name)
-	return t, err
+	if t.problems, err = a.store.Problems(ctx, t.row.Name); err != nil {
+		return err
+	}
+	if t.repo, err = repo.Open(ctx, t.row.Repo); err != nil {
+		return err
+	}
+	t.trusted, err = t.repo.Snapshot(ctx, t.row.Base)
+	return err
+}
+
+// close lets go of the repository's files. What it reports is of no use: nothing
+// was written through them that is not on disk.
+func (t *target) close() {
+	if t.repo != nil {
+		_ = t.repo.Close()
+	}
 }
 
 // Suites makes the suites that a specification names.

@@ -139,12 +139,12 @@ func (c *campaign) stop(ctx workflow.Context) (model.StopReason, string) {
 	case v.Failing == 0 && v.Next == 1:
 		return model.StopScore, "every problem passes: there is nothing to improve, and nothing was changed"
 	case v.Score >= v.StopScore:
-		return model.StopScore, fmt.Sprintf("the score %.4f has reached the goal %.4f", v.Score, v.StopScore)
+		return model.StopScore, fmt.Sprintf("the score of %s has reached the goal of %s", percent(v.Score), percent(v.StopScore))
 	case c.in.Turns > 0 && c.carry.Turns >= c.in.Turns:
-		return model.StopGenerations, fmt.Sprintf("%d generations were asked for and are done", c.in.Turns)
-	case v.Next > v.Generations:
+		return model.StopGenerations, fmt.Sprintf("generations asked for and done: %d", c.in.Turns)
+	case c.in.Turns == 0 && v.Next > v.Generations:
 		return model.StopGenerations, fmt.Sprintf("%d generations are done", v.Generations)
-	case v.Stale >= v.StopStale:
+	case c.in.Turns == 0 && v.Stale >= v.StopStale:
 		return model.StopStale, fmt.Sprintf("%d generations in a row kept nothing", v.Stale)
 	case v.BudgetWall > 0 && workflow.Now(ctx).Sub(v.Created) >= v.BudgetWall:
 		return model.StopBudget, fmt.Sprintf("the wall time budget of %s is used up", v.BudgetWall)

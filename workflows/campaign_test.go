@@ -70,6 +70,15 @@ func TestCampaignEndsAfterTheTurnsAskedFor(t *testing.T) {
 	require.Equal(t, 1, w.called(protocol.RecordGeneration))
 }
 
+func TestTurnsAskedForComeBeforeTheFilesOwnLimits(t *testing.T) {
+	w := newWorld()
+	w.view.Measured, w.view.Next, w.view.Generations, w.view.Stale, w.view.StopStale = true, 4, 3, 5, 5
+	env := environment(t, w)
+	env.ExecuteWorkflow(Campaign, protocol.CampaignInput{Name: "demo", Turns: 1})
+	require.Equal(t, model.StopGenerations, result(t, env).Stopped)
+	require.Equal(t, 1, w.called(protocol.RecordGeneration))
+}
+
 func TestCampaignRecordsTheErrorThatEndsIt(t *testing.T) {
 	for _, name := range []string{
 		protocol.OpenCampaign, protocol.PrepareTarget, protocol.MeasureBaseline, protocol.DiagnoseWeakness,
