@@ -212,18 +212,22 @@ func tail(s string, n int) string {
 	return s
 }
 
-// failing names the problems that did not pass in every round.
+// failing names the problems that failed in every round or, where there is none,
+// those that failed in some.
 func failing(problems []model.Problem, runs []model.Run) map[string]bool {
-	out := map[string]bool{}
-	for _, r := range runs {
-		by := r.ByProblem()
-		for _, p := range problems {
-			if by[p.ID].Score < 1 {
-				out[p.ID] = true
-			}
+	always, sometimes := map[string]bool{}, map[string]bool{}
+	rates := trial.Rates(runs...)
+	for _, p := range problems {
+		r := rates[p.ID]
+		always[p.ID] = r.Passed == 0
+		sometimes[p.ID] = r.Passed < r.Runs
+	}
+	for _, fails := range always {
+		if fails {
+			return always
 		}
 	}
-	return out
+	return sometimes
 }
 
 // Split marks the held-out problems: those that are listed, or a share of each
@@ -236,18 +240,18 @@ func Split(spec campaign.Spec, problems []model.Problem, failing map[string]bool
 		holdOut(s, spec.Seed, out)
 	}
 	visible := false
-	lowest := -1
+	last := -1
 	for i, p := range out {
 		if !failing[p.ID] {
 			continue
 		}
 		visible = visible || p.Split == model.SplitSearch
-		if lowest < 0 || rank(spec.Seed, p.ID) > rank(spec.Seed, out[lowest].ID) {
-			lowest = i
+		if last < 0 || rank(spec.Seed, p.ID) > rank(spec.Seed, out[last].ID) {
+			last = i
 		}
 	}
-	if !visible && lowest >= 0 {
-		out[lowest].Split = model.SplitSearch
+	if !visible && last >= 0 {
+		out[last].Split = model.SplitSearch
 	}
 	return out
 }

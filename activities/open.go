@@ -223,7 +223,8 @@ func (a *Activities) view(ctx context.Context, row model.Campaign, spec campaign
 	for _, g := range gens {
 		tally(&out, g)
 	}
-	return out, a.waiting(ctx, row.Name, &out)
+	err = a.waiting(ctx, row.Name, &out)
+	return out, err
 }
 
 // tally counts one stored generation.

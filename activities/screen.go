@@ -36,7 +36,8 @@ func (a *Activities) ScreenCandidates(ctx context.Context, in protocol.ScreenCan
 	if err := s.collect(ctx, rows); err != nil || len(s.candidates) == 0 {
 		return out, err
 	}
-	return out, s.run(ctx)
+	err = s.run(ctx) // fills in out
+	return out, err
 }
 
 // shard is every n-th attempt of a generation.
@@ -48,7 +49,8 @@ type shard struct {
 	pulse      *pulse
 	out        *protocol.ScreenCandidatesResult
 	rows       map[string]model.Attempt
-	candidates []model.Candidate
+	candidates []model.Candidate // that are not screened yet
+	total      int               // attempts of the shard
 	code       model.Tree
 	rates      map[string]trial.Rate // what is known of the parent
 }
@@ -63,7 +65,12 @@ func (s *shard) collect(ctx context.Context, rows []model.Attempt) error {
 		return err
 	}
 	for _, r := range rows {
-		if r.Status != model.AttemptProposed || r.Order%s.in.Shards != s.in.Shard {
+		if r.Order%s.in.Shards != s.in.Shard || r.Status == model.AttemptRefused {
+			continue
+		}
+		s.total++
+		if r.Status != model.AttemptProposed {
+			s.count(r) // by an attempt of this activity that was cut off
 			continue
 		}
 		if r.ParentTree != s.code.Hash {
@@ -188,14 +195,21 @@ func (s *shard) emit(ctx context.Context, r benchmarks.Screened) error {
 		if err := s.keepResults(ctx, r); err != nil {
 			return err
 		}
-		s.out.Passed++
 	default:
 		row.Status = model.AttemptFailed
 	}
-	s.out.Screened++
-	s.out.Sandbox += r.Sandbox
-	s.pulse.tell(stepLimit, "%d of %d screened, %d passed", s.out.Screened, len(s.candidates), s.out.Passed)
+	s.count(row)
+	s.pulse.tell(stepLimit, "%d of %d screened, %d passed", s.out.Screened, s.total, s.out.Passed)
 	return s.a.store.UpdateAttempt(ctx, s.fence, row)
+}
+
+// count adds a screened attempt to the shard's result.
+func (s *shard) count(row model.Attempt) {
+	s.out.Screened++
+	s.out.Sandbox += row.Sandbox
+	if row.Status == model.AttemptPassed {
+		s.out.Passed++
+	}
 }
 
 // score is the mean over all search problems: by the screen where it ran them, by

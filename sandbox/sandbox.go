@@ -16,7 +16,7 @@ import (
 )
 
 // WorkDir is the root of the writable area inside a box.
-const WorkDir = "/work"
+const WorkDir = "/box"
 
 // User is an identity inside a box. There are two, so that what one has built
 // the other can run but not rewrite.

@@ -97,6 +97,7 @@ func TestUsageErrors(t *testing.T) {
 		{"benchmark history a b", []string{"takes NAME and nothing more"}},
 		{"run x --frob", []string{"unknown flag: --frob", "ratchet run --help"}},
 		{"campaign list --data", []string{"flag needs an argument: --data"}},
+		{"campaign list --data a#b", []string{"--data", "'#'"}},
 		{"run x --dev --detach", []string{"--dev and --detach exclude each other", "ratchet dev"}},
 		{"run x --ui-port 9", []string{"--ui-port needs --dev"}},
 		{"dev --ui-port 70000", []string{"--ui-port is 70000", "1 to 65535"}},

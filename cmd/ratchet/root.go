@@ -65,6 +65,9 @@ Docker sandbox, and keeps a commit only on fresh evidence that it measures bette
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			a.chosen = a.data != ""
 			a.data = a.dataDir()
+			if i := strings.IndexAny(a.data, "#?%"); i >= 0 { // they mean something else in a database's address
+				return usage("--data: the path %s contains %q, which a data folder's path cannot (choose another)", a.data, a.data[i])
+			}
 			return nil
 		},
 	}

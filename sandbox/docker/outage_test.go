@@ -120,7 +120,7 @@ func TestAnEngineThatGoesAway(t *testing.T) {
 	}
 	_, err = b.Exec(ctx, command("go", "version"))
 	require.ErrorIs(t, err, sandbox.ErrUnavailable)
-	require.ErrorIs(t, b.Put(ctx, "/work", sandbox.Builder, nil), sandbox.ErrUnavailable)
+	require.ErrorIs(t, b.Put(ctx, "/box", sandbox.Builder, nil), sandbox.ErrUnavailable)
 	require.ErrorIs(t, e.Ping(ctx), sandbox.ErrUnavailable)
 	_, err = e.Open(ctx, sandbox.Spec{Image: img.ID})
 	require.ErrorIs(t, err, sandbox.ErrUnavailable)

@@ -49,9 +49,9 @@ func in(t *testing.T, e *Engine, img Image, tree []model.File, argv ...string) s
 	b, err := e.Open(t.Context(), sandbox.Spec{Image: img.ID, Env: img.Env})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(context.Background())) }()
-	require.NoError(t, b.Put(t.Context(), "/work/src", sandbox.Builder, tree))
+	require.NoError(t, b.Put(t.Context(), "/box/src", sandbox.Builder, tree))
 	c := command(argv...)
-	c.User, c.Dir = sandbox.Builder, "/work/src"
+	c.User, c.Dir = sandbox.Builder, "/box/src"
 	o, err := b.Exec(t.Context(), c)
 	require.NoError(t, err)
 	return o
@@ -83,7 +83,7 @@ func TestHostGoRunsTestsOffline(t *testing.T) {
 	other, err := e.Open(t.Context(), sandbox.Spec{Image: img.ID, Env: img.Env})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close(context.Background())) }()
-	_, err = other.Get(t.Context(), "/work/src/go.mod", 100)
+	_, err = other.Get(t.Context(), "/box/src/go.mod", 100)
 	require.ErrorIs(t, err, ErrMissing, "the tree is not part of the image")
 
 	n, err := e.RemoveImages(t.Context(), img.ID)
@@ -137,8 +137,8 @@ func TestAnImageOfSomebodyElse(t *testing.T) {
 	})
 	b, err := e.Open(t.Context(), sandbox.Spec{Image: img.ID, Env: img.Env})
 	require.NoError(t, err)
-	require.NoError(t, b.Put(t.Context(), "/work", sandbox.Builder, []model.File{text("f", "x")}))
-	got, err := b.Get(t.Context(), "/work/f", 10)
+	require.NoError(t, b.Put(t.Context(), "/box", sandbox.Builder, []model.File{text("f", "x")}))
+	got, err := b.Get(t.Context(), "/box/f", 10)
 	require.NoError(t, err)
 	require.Equal(t, "x", string(got))
 	require.NoError(t, b.Close(t.Context()))

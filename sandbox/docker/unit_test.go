@@ -109,11 +109,11 @@ func TestModulesThatAreFetched(t *testing.T) {
 }
 
 func TestTheImageKeyCoversItsContent(t *testing.T) {
-	base := Target{Image: HostGo, Dir: "/work/src", Tree: model.Tree{Files: []model.File{{Path: "a", Mode: model.ModeFile, Data: []byte("b")}}}}
+	base := Target{Image: HostGo, Dir: "/box/src", Tree: model.Tree{Files: []model.File{{Path: "a", Mode: model.ModeFile, Data: []byte("b")}}}}
 	keys := map[string]string{}
 	for name, change := range map[string]func(*Target){
 		"same": func(*Target) {},
-		"dir":  func(t *Target) { t.Dir = "/work/other" },
+		"dir":  func(t *Target) { t.Dir = "/box/other" },
 		"tree": func(t *Target) { t.Tree = model.Tree{Files: []model.File{{Path: "ab", Mode: model.ModeFile}}} },
 		"mode": func(t *Target) {
 			t.Tree = model.Tree{Files: []model.File{{Path: "a", Mode: model.ModeExec, Data: []byte("b")}}}

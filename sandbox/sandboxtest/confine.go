@@ -68,10 +68,10 @@ type filled struct {
 // limits checks each limit on its own.
 func (s *suite) limits(t *testing.T) {
 	b := s.open(t)
-	require.Equal(t, filled{smallLimits.FileSize, "too big"}, answer[filled](t, b, "fill", "/work/one"))
+	require.Equal(t, filled{smallLimits.FileSize, "too big"}, answer[filled](t, b, "fill", "/box/one"))
 	var total int64
 	for i := range 10 {
-		f := answer[filled](t, b, "fill", "/work/more"+string(rune('a'+i)))
+		f := answer[filled](t, b, "fill", "/box/more"+string(rune('a'+i)))
 		total += f.Bytes
 		if f.Why == "no space" {
 			break
@@ -79,9 +79,9 @@ func (s *suite) limits(t *testing.T) {
 	}
 	require.Less(t, total, smallLimits.Disk)
 	require.Greater(t, total, smallLimits.Disk/2)
-	require.ErrorIs(t, b.Put(t.Context(), "/work", sandbox.Builder, []model.File{{Path: "f", Mode: model.ModeFile, Data: make([]byte, 1<<20)}}), sandbox.ErrNoSpace)
+	require.ErrorIs(t, b.Put(t.Context(), "/box", sandbox.Builder, []model.File{{Path: "f", Mode: model.ModeFile, Data: make([]byte, 1<<20)}}), sandbox.ErrNoSpace)
 	require.NoError(t, b.Reset(t.Context()))
-	require.NoError(t, b.Put(t.Context(), "/work", sandbox.Builder, []model.File{file("f", "x")}))
+	require.NoError(t, b.Put(t.Context(), "/box", sandbox.Builder, []model.File{file("f", "x")}))
 
 	rlimits := answer[map[string]uint64](t, b, "limits")
 	require.Zero(t, rlimits["core"])
@@ -149,7 +149,7 @@ func (s *suite) life(t *testing.T) {
 		require.NoError(t, b.Close(ctx))
 		_, err := b.Exec(ctx, probe("echo"))
 		require.ErrorIs(t, err, sandbox.ErrDead)
-		require.ErrorIs(t, b.Put(ctx, "/work", sandbox.Runner, nil), sandbox.ErrDead)
+		require.ErrorIs(t, b.Put(ctx, "/box", sandbox.Runner, nil), sandbox.ErrDead)
 		require.ErrorIs(t, b.Reset(ctx), sandbox.ErrDead)
 		_, err = b.Get(ctx, probePath, 1)
 		require.ErrorIs(t, err, sandbox.ErrDead)

@@ -73,25 +73,25 @@ func (s *suite) escapes(t *testing.T) {
 	}
 	through := []model.File{{Path: "l", Mode: model.ModeSymlink, Data: []byte("probe")}, file("l/builders", "rewritten")}
 	require.ErrorIs(t, b.Put(ctx, sandbox.WorkDir, sandbox.Builder, through), sandbox.ErrPath)
-	for _, dir := range []string{"/", "/etc", "/work/../etc", "work", "", "/workshop", "/tmp"} {
+	for _, dir := range []string{"/", "/etc", "/box/../etc", "work", "", "/boxes", "/tmp"} {
 		require.ErrorIs(t, b.Put(ctx, dir, sandbox.Builder, []model.File{file("f", "x")}), sandbox.ErrPath, "%q", dir)
 		_, err := b.Get(ctx, dir+"/passwd", 1000)
 		require.ErrorIs(t, err, sandbox.ErrPath, "%q", dir)
 	}
 
 	// Links that the code under test has planted.
-	must(t, b, "symlink", "/etc", "/work/etc")
-	must(t, b, "symlink", "/etc/passwd", "/work/out")
-	must(t, b, "symlink", "/work/probe", "/work/trap")
-	must(t, b, "fifo", "/work/pipe")
-	for _, p := range []string{"/work/etc/passwd", "/work/out", "/work/trap/builders", "/work/pipe", "/work/probe"} {
+	must(t, b, "symlink", "/etc", "/box/etc")
+	must(t, b, "symlink", "/etc/passwd", "/box/out")
+	must(t, b, "symlink", "/box/probe", "/box/trap")
+	must(t, b, "fifo", "/box/pipe")
+	for _, p := range []string{"/box/etc/passwd", "/box/out", "/box/trap/builders", "/box/pipe", "/box/probe"} {
 		_, err := b.Get(ctx, p, 1000)
 		require.ErrorIs(t, err, sandbox.ErrPath, p)
 	}
-	for _, dir := range []string{"/work/trap", "/work/etc", "/work/trap/deeper"} {
+	for _, dir := range []string{"/box/trap", "/box/etc", "/box/trap/deeper"} {
 		require.ErrorIs(t, b.Put(ctx, dir, sandbox.Builder, []model.File{file("builders", "rewritten")}), sandbox.ErrPath)
 	}
-	require.ErrorIs(t, b.Put(ctx, "/work", sandbox.Builder, []model.File{file("trap/builders", "rewritten")}), sandbox.ErrPath)
+	require.ErrorIs(t, b.Put(ctx, "/box", sandbox.Builder, []model.File{file("trap/builders", "rewritten")}), sandbox.ErrPath)
 	require.Equal(t, "untouched", must(t, b, "read", probeDir+"/builders"))
 }
 
@@ -114,15 +114,15 @@ func (s *suite) users(t *testing.T) {
 		return o
 	}
 	for _, u := range []sandbox.User{sandbox.Builder, sandbox.Runner} {
-		require.True(t, as(u, "write", "/work/by-"+string(u)).OK())
+		require.True(t, as(u, "write", "/box/by-"+string(u)).OK())
 		status := string(as(u, "status").Stdout)
 		require.NotRegexp(t, `(?m)^Uid:.*\b0\b`, status)
 		require.NotRegexp(t, `(?m)^Gid:.*\b0\b`, status)
 	}
-	builder, runner := answer[statAnswer](t, b, "stat", "/work/by-builder"), answer[statAnswer](t, b, "stat", "/work/by-runner")
+	builder, runner := answer[statAnswer](t, b, "stat", "/box/by-builder"), answer[statAnswer](t, b, "stat", "/box/by-runner")
 	require.NotEqual(t, builder.UID, runner.UID)
-	require.Equal(t, 1, as(sandbox.Runner, "remove", "/work/by-builder").ExitCode)
-	require.True(t, as(sandbox.Builder, "read", "/work/by-runner").OK())
+	require.Equal(t, 1, as(sandbox.Runner, "remove", "/box/by-builder").ExitCode)
+	require.True(t, as(sandbox.Builder, "read", "/box/by-runner").OK())
 
 	// Settings that programs read from a home folder must not come from the other user.
 	homes := map[string]bool{}

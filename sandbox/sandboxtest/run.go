@@ -143,7 +143,7 @@ func (s *suite) batches(t *testing.T) {
 	// Two that wait for each other can only end when both run at once.
 	var beside []sandbox.Command
 	for range 2 {
-		beside = append(beside, probe("fifo", "/work/nothing"), probe("exists", "/work"))
+		beside = append(beside, probe("fifo", "/box/nothing"), probe("exists", "/box"))
 	}
 	for _, o := range batch(t, b, sandbox.Batch{Commands: beside, Parallel: 3}) {
 		require.False(t, o.TimedOut)

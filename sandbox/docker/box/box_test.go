@@ -62,13 +62,13 @@ func TestSystemVTablesAreRead(t *testing.T) {
 }
 
 func TestPathsOutsideTheWorkAreaAreRefused(t *testing.T) {
-	rel, err := relWork("/work/a/b")
+	rel, err := relWork("/box/a/b")
 	require.NoError(t, err)
 	require.Equal(t, "a/b", rel)
-	rel, err = relWork("/work")
+	rel, err = relWork("/box")
 	require.NoError(t, err)
 	require.Equal(t, ".", rel)
-	for _, p := range []string{"/", "/etc", "/workshop", "/work/../etc", "/work/", "/work//a", "work"} {
+	for _, p := range []string{"/", "/etc", "/boxes", "/box/../etc", "/box/", "/box//a", "box"} {
 		_, err := relWork(p)
 		require.Error(t, err, p)
 		require.Equal(t, wire.FaultPath, faultOf(err).Fault, p)

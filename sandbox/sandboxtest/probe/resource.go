@@ -126,9 +126,9 @@ func network(args []string) error {
 func forbidden([]string) error {
 	path := func(s string) uintptr { return uintptr(unsafe.Pointer(&append([]byte(s), 0)[0])) }
 	tries := map[string][]uintptr{
-		"mount":       {syscall.SYS_MOUNT, path("none"), path("/work"), path("tmpfs"), 0, 0},
+		"mount":       {syscall.SYS_MOUNT, path("none"), path("/box"), path("tmpfs"), 0, 0},
 		"unshare":     {syscall.SYS_UNSHARE, syscall.CLONE_NEWUSER, 0, 0, 0, 0},
-		"chroot":      {syscall.SYS_CHROOT, path("/work"), 0, 0, 0, 0},
+		"chroot":      {syscall.SYS_CHROOT, path("/box"), 0, 0, 0, 0},
 		"setuid":      {syscall.SYS_SETUID, 0, 0, 0, 0, 0},
 		"sethostname": {syscall.SYS_SETHOSTNAME, path("x"), 1, 0, 0, 0},
 		"keyctl":      {syscall.SYS_KEYCTL, 0, ^uintptr(2), 0, 0, 0},
@@ -144,7 +144,7 @@ func forbidden([]string) error {
 }
 
 // writable places where things could be left behind.
-var writable = []string{"/work", "/tmp", "/dev/shm", "/dev/mqueue"}
+var writable = []string{"/box", "/tmp", "/dev/shm", "/dev/mqueue"}
 
 // litter leaves as much behind as it can: files, folders closed to everybody,
 // a tree deeper than a path may be long, System V memory, and a process.
@@ -156,12 +156,12 @@ func litter([]string) error {
 		}
 		f.Close()
 	}
-	if err := errors.Join(os.MkdirAll("/work/closed/inner", 0o755), os.WriteFile("/work/closed/inner/f", nil, 0o000),
-		os.Symlink("/etc/passwd", "/work/closed/link"), fifo([]string{"/tmp/pipe"}),
-		os.Chmod("/work/closed/inner", 0), os.Chmod("/work/closed", 0)); err != nil {
+	if err := errors.Join(os.MkdirAll("/box/closed/inner", 0o755), os.WriteFile("/box/closed/inner/f", nil, 0o000),
+		os.Symlink("/etc/passwd", "/box/closed/link"), fifo([]string{"/tmp/pipe"}),
+		os.Chmod("/box/closed/inner", 0), os.Chmod("/box/closed", 0)); err != nil {
 		return err
 	}
-	if err := deep("/work/deep", 3000); err != nil {
+	if err := deep("/box/deep", 3000); err != nil {
 		return err
 	}
 	if _, _, errno := syscall.Syscall(syscall.SYS_SHMGET, 4711, 4096, 0o1600); errno != 0 { // IPC_CREAT

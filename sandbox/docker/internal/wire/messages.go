@@ -18,7 +18,7 @@ const (
 	// read-only in a box; the builder's helper links its entries into $GOCACHE.
 	WarmCache = "/.ratchet/cache"
 	// WorkDir is the root of the writable area, sandbox.WorkDir.
-	WorkDir = "/work"
+	WorkDir = "/box"
 )
 
 // Users inside a box. They need no entry in /etc/passwd.
