@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
+	"ratchet/benchmarks"
 	"ratchet/internal/decision"
 	"ratchet/internal/model"
 	"ratchet/internal/protocol"
 	"ratchet/internal/store"
 	"ratchet/internal/trial"
+	"ratchet/sandbox/docker"
 )
 
 // ConfirmChange measures a landed change against its parent, interleaved, on
@@ -88,32 +92,52 @@ func (k *confirmation) run(ctx context.Context) (trial.Verdict, error) {
 	if err != nil {
 		return trial.Verdict{}, err
 	}
-	parent, err := k.open(ctx, k.change.Parent, "parent of")
+	parent, candidate, err := k.open(ctx)
 	if err != nil {
 		return trial.Verdict{}, err
-	}
-	candidate, err := k.open(ctx, k.change.Commit, "candidate of")
-	if err != nil {
-		return trial.Verdict{}, closing(ctx, parent, err)
 	}
 	verdict, err := trial.Confirm(ctx, parent, candidate, in, func(r trial.Round) error { return k.save(ctx, r) })
 	return verdict, errors.Join(err, parent.Close(ctx), candidate.Close(ctx))
 }
 
-// open builds one side, held-out problems included.
-func (k *confirmation) open(ctx context.Context, commit, purpose string) (*benches, error) {
+// open builds both sides, held-out problems included, side by side: nothing is
+// measured yet. When one cannot be built the other is closed.
+func (k *confirmation) open(ctx context.Context) (parent, candidate *benches, err error) {
 	img, err := k.a.image(ctx, k.t, func(s string) { k.pulse.tell(stepLimit, "%s", s) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	before, err := k.aim(ctx, img, k.change.Parent, "parent of")
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := k.aim(ctx, img, k.change.Commit, "candidate of")
+	if err != nil {
+		return nil, nil, err
+	}
+	k.pulse.tell(stepLimit, "building the change and its parent")
+	var g errgroup.Group // without a shared context: a side that opens has to be closed in any case
+	g.Go(func() (err error) { parent, err = openBenches(ctx, k.t.suites, before, k.pulse); return err })
+	g.Go(func() (err error) { candidate, err = openBenches(ctx, k.t.suites, after, k.pulse); return err })
+	if err := g.Wait(); err != nil {
+		for _, b := range []*benches{parent, candidate} {
+			if b != nil {
+				err = closing(ctx, b, err)
+			}
+		}
+		return nil, nil, err
+	}
+	return parent, candidate, nil
+}
+
+// aim describes one side.
+func (k *confirmation) aim(ctx context.Context, img docker.Image, commit, purpose string) (benchmarks.Target, error) {
 	code, err := k.t.repo.Snapshot(ctx, commit)
 	if err != nil {
-		return nil, err
+		return benchmarks.Target{}, err
 	}
 	k.trees[commit] = code.Hash
-	k.pulse.tell(stepLimit, "building the %s the change", purpose)
-	aim := k.a.aim(k.t, img, k.t.trusted, code, k.t.problems, fmt.Sprintf("%s %s", purpose, k.change.ID))
-	return openBenches(ctx, k.t.suites, aim, k.pulse)
+	return k.a.aim(k.t, img, k.t.trusted, code, k.t.problems, fmt.Sprintf("%s %s", purpose, k.change.ID)), nil
 }
 
 // input fixes claims and level, and reads the rounds measured so far.
