@@ -54,9 +54,7 @@ func markdown(s protocol.Scoreboard) string {
 	if s.Waiting != "" {
 		fmt.Fprintf(&b, "\nwaiting for a person: `ratchet change approve %s`\n", s.Waiting)
 	}
-	if len(s.Recent) > 0 {
-		b.WriteString("\n| generation | before | after | outcome | hypothesis | why |\n|---|---|---|---|---|---|\n")
-	}
+	b.WriteString("\n")
 	for i := len(s.Recent) - 1; i >= 0; i-- {
 		b.WriteString(row(s.Recent[i]))
 	}
@@ -64,8 +62,8 @@ func markdown(s protocol.Scoreboard) string {
 }
 
 func row(n protocol.GenerationNote) string {
-	return fmt.Sprintf("| %d | %s | %s | %s %s | %s | %s |\n",
-		n.N, percent(n.Before), percent(n.After), mark(n.Outcome), n.Outcome, cell(n.Hypothesis), cell(n.Reason))
+	return fmt.Sprintf("- **%d** %s **%s** %s → %s: %s\n  - *%s*\n",
+		n.N, mark(n.Outcome), n.Outcome, percent(n.Before), percent(n.After), line(n.Hypothesis), line(n.Reason))
 }
 
 func mark(o model.GenerationOutcome) string {
@@ -80,10 +78,11 @@ func mark(o model.GenerationOutcome) string {
 
 func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
 
-// cell makes text safe inside a Markdown table.
-func cell(s string) string {
-	const most = 160
-	s = strings.NewReplacer("|", "\\|", "\n", " ", "\r", "").Replace(s)
+// line makes text fit into one item of a list: a table's columns are squeezed in
+// the UI until nothing can be read.
+func line(s string) string {
+	const most = 240
+	s = strings.NewReplacer("\n", " ", "\r", "").Replace(s)
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most-1]) + "…"
 	}
