@@ -181,6 +181,9 @@ func (c *campaign) finish(ctx workflow.Context, why model.StopReason, detail str
 		return protocol.CampaignResult{}, err
 	}
 	c.tell(ctx, "stopped: "+detail)
+	if err := c.upsertPhase(ctx, "stopped: "+string(why)); err != nil {
+		return protocol.CampaignResult{}, err
+	}
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return protocol.CampaignResult{}, err
 	}

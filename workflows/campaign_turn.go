@@ -16,7 +16,7 @@ func (c *campaign) generation(ctx workflow.Context) error {
 	in := protocol.GenerationInput{
 		Campaign: c.name, N: c.view.Next,
 		Candidates: c.view.Candidates, Parallel: c.view.Parallel, Proposers: c.view.Proposers,
-		Coverage: c.carry.Coverage, FailureCursor: c.carry.FailureCursor, Approval: c.view.Approval,
+		Coverage: c.carry.Coverage, Approval: c.view.Approval,
 	}
 	c.tell(ctx, fmt.Sprintf("generation %d", in.N))
 	turn, cancel := workflow.WithCancel(ctx)

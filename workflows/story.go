@@ -42,6 +42,11 @@ func (c *campaign) upsert(ctx workflow.Context) error {
 	)
 }
 
+// upsertPhase writes the phase alone; the attribute is a keyword, so it is short.
+func (c *campaign) upsertPhase(ctx workflow.Context, phase string) error {
+	return workflow.UpsertTypedSearchAttributes(ctx, protocol.AttrPhase.ValueSet(phase))
+}
+
 // markdown is the scoreboard as a person reads it.
 func markdown(s protocol.Scoreboard) string {
 	var b strings.Builder

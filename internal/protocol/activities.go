@@ -22,7 +22,6 @@ const (
 	RevertChange      = "RevertChange"
 	RecordGeneration  = "RecordGeneration"
 	FinishCampaign    = "FinishCampaign"
-	RecordPhase       = "RecordPhase"
 )
 
 // OpenCampaignInput names the campaign; its row exists.
@@ -228,12 +227,6 @@ type RecordGenerationResult struct {
 	Note  GenerationNote          `json:"note"`
 	State model.GenerationOutcome `json:"state"`
 	Score float64                 `json:"score"`
-}
-
-// RecordPhaseInput stores where a campaign is, for people who read the store.
-type RecordPhaseInput struct {
-	Campaign string `json:"campaign"`
-	Phase    string `json:"phase"`
 }
 
 // FinishCampaignInput ends a campaign's row and writes its report.

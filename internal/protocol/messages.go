@@ -70,14 +70,13 @@ type GenerationNote struct {
 
 // GenerationInput starts one turn of the loop.
 type GenerationInput struct {
-	Campaign      string   `json:"campaign"`
-	N             int      `json:"n"`
-	Candidates    int      `json:"candidates"`
-	Parallel      int      `json:"parallel"`
-	Proposers     []string `json:"proposers"`
-	Coverage      TreeNote `json:"coverage"`
-	FailureCursor int64    `json:"failure_cursor"`
-	Approval      Approval `json:"approval"`
+	Campaign   string   `json:"campaign"`
+	N          int      `json:"n"`
+	Candidates int      `json:"candidates"`
+	Parallel   int      `json:"parallel"`
+	Proposers  []string `json:"proposers"`
+	Coverage   TreeNote `json:"coverage"`
+	Approval   Approval `json:"approval"`
 }
 
 // Approval says who decides on a proven change, and what happens without an answer.
