@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -69,12 +70,15 @@ func (a *Activities) MeasureBaseline(ctx context.Context, in protocol.MeasureBas
 		return out, err
 	}
 	defer t.close()
-	all, err := Discover(t.suites, t.trusted)
+	all, err := a.discover(ctx, t, p)
 	if err != nil {
 		return out, err
 	}
 	runs, err := a.baselineRuns(ctx, f, t, all, p)
 	if err != nil {
+		return out, err
+	}
+	if err := checkHeldout(t.spec, all); err != nil {
 		return out, err
 	}
 	problems, warnings, err := admit(t.spec, all, runs)
@@ -89,14 +93,32 @@ func (a *Activities) MeasureBaseline(ctx context.Context, in protocol.MeasureBas
 	return summary(score, problems, runs, warnings), nil
 }
 
-// Discover lists the problems of all suites in a tree.
-func Discover(suites []benchmarks.Suite, tree model.Tree) ([]model.Problem, error) {
+// discover lists the problems of all suites of the trusted tree.
+func (a *Activities) discover(ctx context.Context, t *target, p *pulse) ([]model.Problem, error) {
+	img, err := a.image(ctx, t, func(s string) { p.tell(stepLimit, "%s", s) })
+	if err != nil {
+		return nil, err
+	}
+	p.tell(stepLimit, "looking for problems")
+	var all []model.Problem
+	err = p.busy(func() (err error) {
+		all, err = Discover(ctx, t.suites, a.aim(t, img, t.trusted, t.trusted, nil, "discover "+t.row.Name))
+		return err
+	})
+	return all, err
+}
+
+// Discover lists the problems of all suites in a trusted tree.
+func Discover(ctx context.Context, suites []benchmarks.Suite, t benchmarks.Target) ([]model.Problem, error) {
 	var all []model.Problem
 	for _, s := range suites {
-		ps, err := s.Discover(tree)
-		if err != nil {
+		ps, err := s.Discover(ctx, t)
+		if errors.Is(err, benchmarks.ErrNoProblems) || errors.Is(err, benchmarks.ErrConfig) {
 			return nil, &BadInput{Op: "find the problems of suite", Object: s.Name(), Cause: err.Error(),
-				Hint: "a campaign needs tests to measure by: check packages in the campaign file"}
+				Hint: "a campaign needs something to measure by: check the suite in the campaign file"}
+		}
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, ps...)
 	}

@@ -23,6 +23,7 @@ type Checkout struct {
 	Tree     model.Tree
 	Suites   []benchmarks.Suite
 	Problems []model.Problem
+	Unlisted []string // suites whose problems only a sandbox can list
 }
 
 // Preflight imports the repository into dir, which must not exist, and finds
@@ -52,8 +53,19 @@ func (c *Checkout) read(ctx context.Context, r *repo.Repo, spec campaign.Spec) (
 	if c.Tree, err = r.Snapshot(ctx, c.Commit); err != nil {
 		return err
 	}
-	if c.Problems, err = Discover(c.Suites, c.Tree); err != nil {
-		return err
+	for _, suite := range c.Suites {
+		ps, err := Discover(ctx, []benchmarks.Suite{suite}, benchmarks.Target{Trusted: c.Tree})
+		if errors.Is(err, benchmarks.ErrNeedsBox) {
+			c.Unlisted = append(c.Unlisted, suite.Name())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.Problems = append(c.Problems, ps...)
+	}
+	if len(c.Unlisted) > 0 {
+		return nil // names that are held out are checked when all problems are known
 	}
 	return checkHeldout(spec, c.Problems)
 }
@@ -124,11 +136,16 @@ func Measure(ctx context.Context, boxes Boxes, spec campaign.Spec, dir string, r
 		return model.Benchmark{}, err
 	}
 	progress("building")
-	b, err := openBenches(ctx, c.Suites, benchmarks.Target{
+	aim := benchmarks.Target{
 		Boxes:   boxes,
 		Spec:    sandbox.Spec{Image: img.ID, Env: img.Env, Network: sandbox.NetworkNone, Limits: limits(spec), Purpose: "benchmark " + spec.Name},
-		Trusted: c.Tree, Code: c.Tree, Problems: c.Problems,
-	}, &pulse{})
+		Trusted: c.Tree, Code: c.Tree,
+	}
+	if c.Problems, err = Discover(ctx, c.Suites, aim); err != nil {
+		return model.Benchmark{}, err
+	}
+	aim.Problems = c.Problems
+	b, err := openBenches(ctx, c.Suites, aim, &pulse{})
 	if err != nil {
 		return model.Benchmark{}, err
 	}

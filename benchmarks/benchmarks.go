@@ -19,11 +19,16 @@ type Suite interface {
 	// Harness says whether a repository path belongs to the grader: such files
 	// come from the trusted tree, and a candidate that touches one is refused.
 	Harness(path string) bool
-	// Discover lists the suite's problems by reading the trusted tree; nothing is
-	// run. All have SplitSearch. The order is by id. No problem is an error that says so.
-	Discover(trusted model.Tree) ([]model.Problem, error)
+	// Discover lists the suite's problems in t.Trusted: by reading it where that is
+	// enough, else by running its harness in a box (only t.Boxes, t.Spec and
+	// t.Trusted are used). All have SplitSearch. The order is by id. No problem is
+	// ErrNoProblems; a suite that has to run something and is given no boxes
+	// returns ErrNeedsBox, or what reading the tree tells is wrong already.
+	Discover(ctx context.Context, t Target) ([]model.Problem, error)
 	// Hide returns the trusted tree without the source of the given problems
-	// (and what only they need), such that the rest still builds.
+	// (and what only they need), such that the rest still builds. All problems of a
+	// Group are given together. Kinds that cannot tell what belongs to a problem
+	// return ErrCannotHide unless problems is empty.
 	Hide(trusted model.Tree, problems []model.Problem) (model.Tree, error)
 	// Affected returns those of problems whose outcome can depend on the files at
 	// paths, going by what the tree says: an estimate that saves work where nothing
@@ -35,7 +40,8 @@ type Suite interface {
 	// Open lays a tree into a new box and builds it. That something does not
 	// build is not an error: its problems will have the outcome BuildFailed.
 	Open(ctx context.Context, t Target) (Bench, error)
-	// Cover runs each problem by itself and reports which blocks it ran.
+	// Cover runs each problem by itself and reports which blocks it ran. A suite
+	// that cannot tell returns results and no blocks.
 	Cover(ctx context.Context, t Target, problems []model.Problem) (model.Coverage, error)
 	// Screen evaluates candidates in stages (builds; its targets; the search
 	// problems of t, at least those that are Affected) and calls emit once for each

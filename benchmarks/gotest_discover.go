@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"context"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -37,7 +38,8 @@ func kindOf(name string) testKind {
 // Discover lists the tests, the examples with an output and the fuzz tests
 // (whose seeds are run) of the packages that the suite selects. Equal names in a
 // package and its external tests are one problem, which passes when all pass.
-func (s *goSuite) Discover(trusted model.Tree) ([]model.Problem, error) {
+func (s *goSuite) Discover(_ context.Context, t Target) ([]model.Problem, error) {
+	trusted := t.Trusted
 	pkgs, err := s.packages(trusted)
 	if err != nil {
 		return nil, err

@@ -141,9 +141,9 @@ func TestDiscoverWorkspace(t *testing.T) {
 }
 
 func TestDiscoverErrors(t *testing.T) {
-	_, err := suite(t, Config{}).Discover(tree("-- go.mod --\nmodule m\n-- a.go --\npackage a\n"))
+	_, err := suite(t, Config{}).Discover(t.Context(), Target{Trusted: tree("-- go.mod --\nmodule m\n-- a.go --\npackage a\n")})
 	require.ErrorIs(t, err, ErrNoProblems)
-	_, err = suite(t, Config{}).Discover(tree("-- a.go --\npackage a\n"))
+	_, err = suite(t, Config{}).Discover(t.Context(), Target{Trusted: tree("-- a.go --\npackage a\n")})
 	require.ErrorContains(t, err, "no go.mod")
 }
 

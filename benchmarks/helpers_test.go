@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,7 @@ func suite(t testing.TB, c Config) *goSuite {
 
 func discover(t testing.TB, s *goSuite, in model.Tree) []model.Problem {
 	t.Helper()
-	problems, err := s.Discover(in)
+	problems, err := s.Discover(context.Background(), Target{Trusted: in})
 	require.NoError(t, err)
 	return problems
 }

@@ -24,6 +24,49 @@ type Problem struct {
 	Package string `json:"package"` // directory, slash-separated, "." for the root
 	Name    string `json:"name"`    // name in the suite, for example TestParse
 	Split   Split  `json:"split"`
+	// Group is what is held out as a whole, such as the test function of a
+	// parametrised test; the problem's own ID when empty.
+	Group string `json:"group,omitempty"`
+	// Weight is how much the problem counts in a score, relative to others; 1
+	// when zero. Activities set it, so that each suite counts by its weight.
+	Weight float64 `json:"weight,omitempty"`
+	// Metric is set when the problem is a number that is measured, not a test.
+	Metric *Metric `json:"metric,omitempty"`
+}
+
+// Better says which way a metric improves.
+type Better string
+
+const (
+	BetterLower  Better = "lower"
+	BetterHigher Better = "higher"
+)
+
+// Metric describes a problem whose result is a number.
+type Metric struct {
+	Unit   string `json:"unit,omitempty"` // as printed, for people
+	Better Better `json:"better"`
+	// MinEffect is the least relative change that counts, such as 0.05 for 5%.
+	MinEffect float64 `json:"min_effect"`
+	// Reference is the value at the baseline, that scores are relative to; 0 until
+	// it is measured.
+	Reference float64 `json:"reference,omitempty"`
+}
+
+// GroupID is what the problem is held out with.
+func (p Problem) GroupID() string {
+	if p.Group != "" {
+		return p.Group
+	}
+	return p.ID
+}
+
+// Share is the problem's weight, 1 unless it is set.
+func (p Problem) Share() float64 {
+	if p.Weight > 0 {
+		return p.Weight
+	}
+	return 1
 }
 
 // Outcome says how one run of one problem ended.
@@ -45,7 +88,8 @@ type Result struct {
 	Problem  string        `json:"problem"`
 	Score    float64       `json:"score"` // 0..1
 	Outcome  Outcome       `json:"outcome"`
-	Wall     time.Duration `json:"wall"` // as reported by the suite, for information
+	Value    float64       `json:"value,omitempty"` // what a metric measured, in its unit
+	Wall     time.Duration `json:"wall"`            // as reported by the suite, for information
 	Tokens   int64         `json:"tokens,omitempty"`
 	TimedOut bool          `json:"timed_out,omitempty"`
 	// Message is the tail of what the problem printed, at most MaxMessage bytes.

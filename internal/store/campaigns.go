@@ -96,6 +96,7 @@ var problemTable = table[problemRow]{name: "problems", keys: 2, columns: func(p 
 	return []column{
 		{"campaign", name(&p.campaign)}, {"id", name(&p.ID)}, {"suite", text(&p.Suite)},
 		{"package", text(&p.Package)}, {"name", text(&p.Name)}, {"split", text(&p.Split)},
+		{"grp", text(&p.Group)}, {"weight", real(&p.Weight)}, {"metric", optDocument(&p.Metric)},
 	}
 }}
 
