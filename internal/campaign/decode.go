@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // reader fills a Spec from a syntax tree and collects everything that is wrong.
@@ -42,12 +45,24 @@ func (r *reader) spec(root *ast.MappingNode, s *Spec) {
 	r.places[""] = place{1, 1}
 	r.mapping(root, "", reflect.ValueOf(s).Elem())
 	for i := range s.Suites {
-		h := &s.Suites[i].Heldout
-		key := fmt.Sprintf("suites[%d].heldout", i)
-		if _, given := r.places[key+".share"]; !given && len(h.Problems) > 0 {
-			h.Share = 0 // the list takes the place of the default share
-		}
+		r.fillSuite(&s.Suites[i], fmt.Sprintf("suites[%d]", i))
 	}
+	if !r.given("sandbox.image") && slices.ContainsFunc(s.Suites, Suite.python) {
+		s.Sandbox.Image = ImagePython
+	}
+}
+
+// fillSuite adds the defaults that depend on what else the suite says.
+func (r *reader) fillSuite(s *Suite, key string) {
+	if !r.given(key+".heldout.share") && (len(s.Heldout.Problems) > 0 || kindRules[s.Kind].noHiding) {
+		s.Heldout.Share = 0 // the list takes the place of the default share
+	}
+	*s = s.filled()
+}
+
+func (r *reader) given(key string) bool {
+	_, ok := r.places[key]
+	return ok
 }
 
 // read fills v from n, and reports what cannot be.
@@ -117,7 +132,7 @@ func (r *reader) list(n ast.Node, key string, v reflect.Value) {
 	out := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
 	for i, e := range seq.Values {
 		if s, ok := out.Index(i).Addr().Interface().(*Suite); ok {
-			*s = defaultSuite()
+			*s = blankSuite()
 		}
 		r.read(e, fmt.Sprintf("%s[%d]", key, i), out.Index(i))
 	}
@@ -181,7 +196,17 @@ func (r *reader) float(n ast.Node, key string, v reflect.Value) {
 		case uint64:
 			v.SetFloat(float64(i))
 		}
+	case *ast.StringNode:
+		// The library takes a plain 1e-9, without a point, for a text.
+		if f, err := strconv.ParseFloat(x.Value, 64); err == nil && plain(x) && !math.IsInf(f, 0) && !math.IsNaN(f) {
+			v.SetFloat(f)
+			return
+		}
+		r.mismatch(n, key, "a number", numberHint(n))
 	default:
 		r.mismatch(n, key, "a number", numberHint(n))
 	}
 }
+
+// plain says that a text stands without quotes.
+func plain(n *ast.StringNode) bool { return n.Token != nil && n.Token.Type == token.StringType }

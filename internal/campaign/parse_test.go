@@ -14,10 +14,12 @@ import (
 const full = `name: sharper-agent
 repo: ./agent
 base: main
-paths: {allow: ["**/*.go"], deny: ["vendor/**"]}
+paths: {allow: ["**/*.go", "**/*.py"], deny: ["vendor/**"]}
 suites:
   - name: unit
     kind: gotest
+    weight: 1
+    root: .
     packages: ["./..."]
     heldout: {share: 0.25}
     timeout: 60s
@@ -67,8 +69,8 @@ seed: -7
 		Name: "n1", Repo: "https://example.org/a.git", Base: "release/1.2",
 		Paths: Paths{Allow: []string{"a/**"}, Deny: []string{}},
 		Suites: []Suite{
-			{Name: "one", Kind: SuiteGoTest, Packages: []string{"./a", "./b/..."}, Heldout: Heldout{Problems: []string{"TestA", "TestB"}}, Timeout: Duration(90 * time.Second)},
-			{Name: "two", Kind: SuiteGoTest, Packages: []string{"./..."}, Timeout: Duration(time.Minute)},
+			{Name: "one", Kind: SuiteGoTest, Weight: 1, Root: ".", Packages: []string{"./a", "./b/..."}, Heldout: Heldout{Problems: []string{"TestA", "TestB"}}, Timeout: Duration(90 * time.Second)},
+			{Name: "two", Kind: SuiteGoTest, Weight: 1, Root: ".", Packages: []string{"./..."}, Timeout: Duration(time.Minute)},
 		},
 		Sandbox:   Sandbox{Image: "golang:1.26", CPUs: 1.5, Memory: 2 << 30, Pids: 1000, Disk: 3 << 29, Network: NetworkNone, Setup: []string{"go mod download"}},
 		Proposers: []Proposer{{Kind: ProposerSearch}},
@@ -151,11 +153,10 @@ func TestOneError(t *testing.T) {
 		{"glob twice", minimal + "paths: {deny: [a, a]}\n", `3:19: paths.deny[1]: "a" is given twice (remove one)`},
 		{"no suites", minimal + "suites: []\n", "3:9: suites: the list is empty (give it at least one element, or remove the key to use the default)"},
 		{"one suite twice", minimal + "suites: [{}, {}]\n", `3:14: suites[1].name: suites[0] has the name "unit" already (give each suite a name of its own)`},
-		{"later suite", minimal + "suites: [{kind: pytest}]\n", `3:17: suites[0].kind: "pytest" is not supported yet (now gotest; later pytest, junit, exec, metric)`},
 		{"suite typo", minimal + "suites: [{kind: go-test}]\n", `3:17: suites[0].kind: there is no "go-test" (did you mean gotest?)`},
-		{"unknown suite", minimal + "suites: [{kind: cargo}]\n", `3:17: suites[0].kind: there is no "cargo" (it is gotest now; pytest, junit, exec, metric come later)`},
-		{"package", minimal + "suites: [{packages: [internal/x]}]\n", `3:22: suites[0].packages[0]: "internal/x" is not a package pattern (packages are relative to the repository, such as ./... or ./internal/parse)`},
-		{"package outside", minimal + "suites: [{packages: [./../x]}]\n", `3:22: suites[0].packages[0]: "./../x" is not a package pattern (packages are relative to the repository, such as ./... or ./internal/parse)`},
+		{"unknown suite", minimal + "suites: [{kind: cargo}]\n", `3:17: suites[0].kind: there is no "cargo" (it is gotest or pytest or junit or exec or metric)`},
+		{"package", minimal + "suites: [{packages: [internal/x]}]\n", `3:22: suites[0].packages[0]: "internal/x" is not a package pattern (packages are relative to the suite's root, such as ./... or ./internal/parse)`},
+		{"package outside", minimal + "suites: [{packages: [./../x]}]\n", `3:22: suites[0].packages[0]: "./../x" is not a package pattern (packages are relative to the suite's root, such as ./... or ./internal/parse)`},
 		{"share", minimal + "suites: [{heldout: {share: 0.95}}]\n", "3:28: suites[0].heldout.share: 0.95 is out of range (it is from 0 to 0.9)"},
 		{"share text", minimal + "suites: [{heldout: {share: \"0.5\"}}]\n", `3:28: suites[0].heldout.share: expected a number, found the text "0.5" (write it without quotes, in plain digits)`},
 		{"share NaN", minimal + "suites: [{heldout: {share: .nan}}]\n", "3:28: suites[0].heldout.share: expected a number, found the number .nan (write it in plain digits)"},
@@ -172,7 +173,7 @@ func TestOneError(t *testing.T) {
 		{"size nonsense", minimal + "sandbox: {memory: much}\n", `3:19: sandbox.memory: expected a size, found "much" (write it like 512MiB or 1GiB)`},
 		{"size small", minimal + "sandbox: {memory: 1KiB}\n", "3:19: sandbox.memory: 1KiB is out of range (it is from 16MiB to 64TiB)"},
 		{"size huge", minimal + "sandbox: {disk: 99999999999TiB}\n", `3:17: sandbox.disk: expected a size, found "99999999999TiB" (write 99999999999TiB)`},
-		{"image", minimal + "sandbox: {image: a b}\n", `3:18: sandbox.image: "a b" does not fit (it is host-go, or the name of an image)`},
+		{"image", minimal + "sandbox: {image: a b}\n", `3:18: sandbox.image: "a b" does not fit (it is host-go, host-python, or the name of an image)`},
 		{"network", minimal + "sandbox: {network: bridge}\n", `3:20: sandbox.network: there is no "bridge" (candidates never have a network; only the setup commands do)`},
 		{"setup", minimal + "sandbox: {setup: [\"\"]}\n", "3:19: sandbox.setup[0]: the command is empty (remove it)"},
 		{"cpus", minimal + "sandbox: {cpus: 0}\n", "3:17: sandbox.cpus: 0 is out of range (it is more than 0 and at most 1024)"},
@@ -212,7 +213,7 @@ suites:
     timeout: soon
     heldout: {share: 2, problem: [TestX]}
   - name: a
-    kind: junit
+    kind: cargo
 sandbox:
   memory: lots
   network: host
@@ -248,7 +249,7 @@ func TestValidateWithoutAFile(t *testing.T) {
 		require.Zero(t, e.Line)
 		keys[e.Key] = true
 	}
-	for _, k := range []string{"name", "repo", "suites[1].name", "suites[1].kind", "suites[1].packages", "suites[1].timeout"} {
+	for _, k := range []string{"name", "repo", "suites[1].name", "suites[1].kind", "suites[1].weight", "suites[1].timeout"} {
 		require.True(t, keys[k], k)
 	}
 }

@@ -16,6 +16,7 @@ type rule struct {
 	form     string   // what pattern wants, for people
 	items    bool     // a list needs an element
 	unique   bool     // a list holds nothing twice
+	optional bool     // it may be absent: nil, empty or zero
 	hint     string   // what to do when it is something else; guessed when empty
 }
 
@@ -41,10 +42,19 @@ var rules = map[string]rule{
 	"paths.deny":        {unique: true},
 	"suites":            {items: true},
 	"suites.name":       {pattern: slugPattern, form: slugForm},
-	"suites.kind":       {enum: []string{string(SuiteGoTest)}, later: []string{"pytest", "junit", "exec", "metric"}},
-	"suites.packages":   {items: true, unique: true},
+	"suites.kind":       {enum: kinds()},
+	"suites.weight":     {min: 0, above: true, max: 1_000_000},
+	"suites.packages":   {items: true, unique: true, optional: true},
+	"suites.command":    {items: true, optional: true},
+	"suites.prepare":    {items: true, optional: true},
+	"suites.harness":    {items: true, unique: true, optional: true},
+	"suites.metrics":    {items: true, unique: true, optional: true},
+	"suites.compare":    {enum: []string{string(CompareExact), string(CompareTrimmed), string(CompareNumeric), string(CompareJSON)}, optional: true},
+	"suites.better":     {enum: []string{string(BetterLower), string(BetterHigher)}, optional: true},
+	"suites.tolerance":  {min: 0, max: 1, optional: true},
+	"suites.min_effect": {min: 0, above: true, max: 10, optional: true},
 	"suites.timeout":    {min: 0, above: true, max: 24 * hour},
-	"sandbox.image":     {pattern: `^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$`, form: "host-go, or the name of an image"},
+	"sandbox.image":     {pattern: `^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$`, form: "host-go, host-python, or the name of an image"},
 	"sandbox.cpus":      {min: 0, above: true, max: 1024},
 	"sandbox.memory":    {min: 16 * mib, max: 64 * tib},
 	"sandbox.pids":      {min: 64, max: 1 << 22},
@@ -57,14 +67,14 @@ var rules = map[string]rule{
 	"budget.wall":       {min: 0, above: true, max: 10 * year},
 	"budget.sandbox":    {min: 0, above: true, max: 100 * year},
 	"approval.keep":     {enum: []string{string(KeepAuto), string(KeepPerson)}},
-	"approval.then":     {enum: []string{string(ThenRevert), string(ThenKeep)}},
+	"approval.then":     {enum: []string{string(ThenRevert), string(ThenKeep)}, optional: true},
 	"search.parallel":   {min: 1, max: 256},
 	"search.stop.stale": {min: 1, max: 1_000_000},
 	"search.stop.score": {min: 0, above: true, max: 1},
 	"search.candidates": {min: 1, max: 10_000},
 
 	"search.generations":      {min: 1, max: 1_000_000},
-	"approval.deadline":       {min: 0, above: true, max: year},
+	"approval.deadline":       {min: 0, above: true, max: year, optional: true},
 	"suites.heldout.share":    {min: 0, max: 0.9},
 	"suites.heldout.problems": {unique: true},
 }

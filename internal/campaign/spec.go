@@ -11,7 +11,7 @@ type Spec struct {
 	Repo      string     `json:"repo" jsonschema:"required" jsonschema_description:"Git repository to improve: a path, relative to this file, or a URL. It is never written to, unless with --push."`
 	Base      string     `json:"base" jsonschema_description:"Branch, tag or commit to start from. Its harness files are the trusted ones."`
 	Paths     Paths      `json:"paths" jsonschema_description:"Which files a candidate may touch."`
-	Suites    []Suite    `json:"suites" jsonschema_description:"Benchmarks to improve on; every problem of every suite counts the same."`
+	Suites    []Suite    `json:"suites" jsonschema_description:"Benchmarks to improve on. The score is the mean over the suites, by their weights, of the mean over the problems of each."`
 	Sandbox   Sandbox    `json:"sandbox" jsonschema_description:"Where untrusted code runs, and its limits."`
 	Proposers []Proposer `json:"proposers" jsonschema_description:"What writes the candidates."`
 	Search    Search     `json:"search" jsonschema_description:"How long and how widely to search."`
@@ -29,21 +29,6 @@ type Paths struct {
 	Deny  []string `json:"deny" jsonschema_description:"Patterns of files that may not be changed, whatever allow says."`
 }
 
-// Suite is one benchmark.
-type Suite struct {
-	Name     string    `json:"name" jsonschema_description:"Name of the suite, unique in the campaign; the first part of its problems' ids."`
-	Kind     SuiteKind `json:"kind" jsonschema_description:"What runs the problems."`
-	Packages []string  `json:"packages" jsonschema_description:"Go package patterns whose tests are the problems, relative to the repository."`
-	Heldout  Heldout   `json:"heldout" jsonschema_description:"Problems that no proposer sees: they guard the decision."`
-	Timeout  Duration  `json:"timeout" jsonschema_description:"Time limit of one problem; the limit of a whole run follows from it."`
-}
-
-// SuiteKind names what runs a suite's problems.
-type SuiteKind string
-
-// SuiteGoTest runs the top-level tests of Go packages.
-const SuiteGoTest SuiteKind = "gotest"
-
 // Heldout says which problems are held out: a share of all, chosen by a stable
 // hash, or those listed. Share is 0 when Problems are listed.
 type Heldout struct {
@@ -53,13 +38,13 @@ type Heldout struct {
 
 // Sandbox describes the boxes in which untrusted code runs.
 type Sandbox struct {
-	Image   string   `json:"image" jsonschema_description:"Image of the boxes: host-go is built from the Go tool chain of this machine; others are local images, or are pulled."`
+	Image   string   `json:"image" jsonschema_description:"Image of the boxes: host-go is built from the Go tool chain of this machine, host-python from Debian's Python packages; others are local images, or are pulled. host-python is the default when a suite is of kind pytest or runs python3."`
 	CPUs    float64  `json:"cpus" jsonschema_description:"Processors a box may use."`
 	Memory  Size     `json:"memory" jsonschema_description:"Memory of a box, swap included."`
 	Pids    int64    `json:"pids" jsonschema_description:"Processes and threads in a box."`
 	Disk    Size     `json:"disk" jsonschema_description:"Work area of a box."`
 	Network Network  `json:"network" jsonschema_description:"What candidates may reach from a box."`
-	Setup   []string `json:"setup" jsonschema_description:"Commands run once on the trusted commit before the image is frozen, with network."`
+	Setup   []string `json:"setup" jsonschema_description:"Commands run once on the trusted commit, with network, before the image is frozen, such as pip install -r requirements.txt."`
 }
 
 // Network says what a candidate may reach.
@@ -135,10 +120,10 @@ const (
 func Default() Spec {
 	return Spec{
 		Base:   "main",
-		Paths:  Paths{Allow: []string{"**/*.go"}, Deny: []string{"vendor/**"}},
+		Paths:  Paths{Allow: []string{"**/*.go", "**/*.py"}, Deny: []string{"vendor/**"}},
 		Suites: []Suite{defaultSuite()},
 		Sandbox: Sandbox{
-			Image: "host-go", CPUs: 1, Memory: 1 << 30, Pids: 256, Disk: 512 << 20,
+			Image: ImageGo, CPUs: 1, Memory: 1 << 30, Pids: 256, Disk: 512 << 20,
 			Network: NetworkNone, Setup: []string{},
 		},
 		Proposers: []Proposer{{Kind: ProposerSearch}},
@@ -147,13 +132,5 @@ func Default() Spec {
 		Budget:    Budget{Wall: Duration(8 * time.Hour), Sandbox: Duration(4 * time.Hour)},
 		Approval:  Approval{Keep: KeepAuto},
 		Seed:      1,
-	}
-}
-
-// defaultSuite holds the defaults of each element of suites.
-func defaultSuite() Suite {
-	return Suite{
-		Name: "unit", Kind: SuiteGoTest, Packages: []string{"./..."},
-		Heldout: Heldout{Share: 0.25}, Timeout: Duration(time.Minute),
 	}
 }

@@ -99,7 +99,7 @@ func walk(key string, v reflect.Value, report reporter) {
 }
 
 func (r rule) list(key string, v reflect.Value, report reporter) {
-	if r.items && v.Len() == 0 {
+	if r.items && v.Len() == 0 && !(r.optional && v.IsNil()) {
 		report(key, "the list is empty", "give it at least one element, or remove the key to use the default")
 	}
 	for i := range v.Len() {
@@ -114,7 +114,7 @@ func (r rule) list(key string, v reflect.Value, report reporter) {
 
 func (r rule) text(key, value string, report reporter) {
 	switch {
-	case value == "" && key == "approval.then": // Approval.validate says when it is required
+	case value == "" && r.optional: // who needs it checks it
 	case value == "" && (r.enum != nil || r.pattern != ""):
 		report(key, "a value is required", requiredHint(key, r))
 	case r.enum != nil && !slices.Contains(r.enum, value):
@@ -138,8 +138,8 @@ func requiredHint(key string, r rule) string {
 }
 
 func (r rule) number(key string, v reflect.Value, report reporter) {
-	if r.max == 0 || key == "approval.deadline" && v.IsZero() {
-		return // any number will do; Approval.validate says when a deadline is required
+	if r.max == 0 || r.optional && v.IsZero() {
+		return // any number will do, or who needs it checks it
 	}
 	x := 0.0
 	if v.CanFloat() {
@@ -187,22 +187,6 @@ func badPattern(p string) (problem, hint string) {
 		return quote(p) + " can match nothing", "write " + quote(path.Clean(p)) + ", or " + quote(path.Clean(p)+"/**") + " for a whole folder"
 	}
 	return "", ""
-}
-
-func (s Suite) validate(key string, report reporter) {
-	if s.Heldout.Share != 0 && len(s.Heldout.Problems) > 0 {
-		report(key+".heldout", "share and problems exclude each other", "keep one of them")
-	}
-	for i, p := range s.Heldout.Problems {
-		if strings.TrimSpace(p) != p || p == "" {
-			report(fmt.Sprintf("%s.heldout.problems[%d]", key, i), quote(p)+" is not the name of a problem", "write it like TestParse")
-		}
-	}
-	for i, p := range s.Packages {
-		if p != "." && !strings.HasPrefix(p, "./") || slices.Contains(strings.Split(p, "/"), "..") || strings.ContainsAny(p, " \t\\") {
-			report(fmt.Sprintf("%s.packages[%d]", key, i), quote(p)+" is not a package pattern", "packages are relative to the repository, such as ./... or ./internal/parse")
-		}
-	}
 }
 
 func (a Approval) validate(report reporter) {
