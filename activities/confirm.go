@@ -165,7 +165,7 @@ func (k *confirmation) input(ctx context.Context) (trial.ConfirmInput, error) {
 	gate := k.t.spec.Gate
 	return trial.ConfirmInput{
 		Problems: k.t.problems,
-		Claims:   trial.Claims(rates, screened[0].Run.Results, at.Targets),
+		Claims:   trial.Claims(k.t.problems, rates, screened[0].Run.Results, at.Targets),
 		Config:   decision.Config{Alpha: gate.Alpha, Rounds: gate.Rounds},
 		Level:    decision.Level(gate.Alpha, j+1),
 		Known:    rates,

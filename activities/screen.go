@@ -112,7 +112,7 @@ func (s *shard) run(ctx context.Context) error {
 		aim.Limit = s.limit(ctx, suite.Name())
 		err := s.pulse.busy(func() error {
 			return suite.Screen(ctx, aim, benchmarks.Screening{
-				Candidates: mine, Judge: trial.Judge(s.rates), Shared: shared(s.t.spec),
+				Candidates: mine, Judge: trial.Judge(s.t.problems, s.rates), Shared: shared(s.t.spec),
 			}, func(r benchmarks.Screened) error { return s.emit(ctx, r) })
 		})
 		if err != nil {

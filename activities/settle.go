@@ -231,8 +231,8 @@ func merge(a, b []string) []string {
 }
 
 // learned adds the parent's runs to what is known; when the change is kept, its
-// own runs take the place of the parent's on the problems that it fixed, and are
-// added on the others.
+// own runs take the place of the parent's on the problems that it fixed and on
+// metrics, which any change may move a little, and are added on the others.
 func learned(rates map[string]trial.Rate, runs []store.StoredRun, v trial.Verdict, d model.Decision) map[string]trial.Rate {
 	var parent, candidate []model.Run
 	for _, r := range runs {
@@ -249,7 +249,9 @@ func learned(rates map[string]trial.Rate, runs []store.StoredRun, v trial.Verdic
 	now := trial.Rates(candidate...)
 	// What the change made different is known from its own runs alone.
 	for id, before := range trial.Rates(parent...) {
-		if after, ok := now[id]; ok && (slices.Contains(v.Fixed, id) || before.Passed == 0 && after.Passed == after.Runs) {
+		after, ok := now[id]
+		fixed := slices.Contains(v.Fixed, id) || before.Passed == 0 && after.Passed == after.Runs
+		if ok && (fixed || after.IsMetric()) {
 			delete(out, id)
 		}
 	}
@@ -262,7 +264,7 @@ func addRates(a, b map[string]trial.Rate) map[string]trial.Rate {
 		out[id] = r
 	}
 	for id, r := range b {
-		out[id] = trial.Rate{Passed: out[id].Passed + r.Passed, Runs: out[id].Runs + r.Runs}
+		out[id] = out[id].Add(r)
 	}
 	return out
 }

@@ -93,10 +93,9 @@ func (c *campaign) tree(pass map[string]float64) tree { return tree{pass, c.rng}
 func (c *campaign) learn(runs ...model.Run) {
 	rates := trial.Rates(runs...)
 	for id, old := range c.rates {
-		r := rates[id]
-		rates[id] = trial.Rate{Passed: r.Passed + old.Passed, Runs: r.Runs + old.Runs}
+		rates[id] = rates[id].Add(old)
 	}
-	c.rates, c.judge = rates, trial.Judge(rates)
+	c.rates, c.judge = rates, trial.Judge(c.suite.problems, rates)
 }
 
 // identical confirms the best of many candidates that change nothing. When
@@ -116,7 +115,7 @@ func (c *campaign) identical(ctx context.Context, j int) (trial.Verdict, error) 
 	}
 	var claims []decision.Claim
 	if best != nil {
-		claims = trial.Claims(c.rates, best.results, c.targets())
+		claims = trial.Claims(c.suite.problems, c.rates, best.results, c.targets())
 	} else {
 		for _, t := range c.targets()[:min(len(c.targets()), forcedClaims)] {
 			claims = append(claims, decision.Claim{Problem: t, Bet: 0.75})
@@ -146,7 +145,7 @@ func (c *campaign) better(ctx context.Context) error {
 	if err != nil || !s.passed {
 		return err
 	}
-	v, _, _, err := c.confirm(ctx, c.suite.better, trial.Claims(c.rates, s.results, c.targets()), c.cfg.Confirmations)
+	v, _, _, err := c.confirm(ctx, c.suite.better, trial.Claims(c.suite.problems, c.rates, s.results, c.targets()), c.cfg.Confirmations)
 	if err != nil {
 		return err
 	}

@@ -85,11 +85,14 @@ const (
 
 // Result is what one run of one problem gave.
 type Result struct {
-	Problem  string        `json:"problem"`
-	Score    float64       `json:"score"` // 0..1
-	Outcome  Outcome       `json:"outcome"`
-	Value    float64       `json:"value,omitempty"` // what a metric measured, in its unit
-	Wall     time.Duration `json:"wall"`            // as reported by the suite, for information
+	Problem string  `json:"problem"`
+	Score   float64 `json:"score"` // 0..1
+	Outcome Outcome `json:"outcome"`
+	Value   float64 `json:"value,omitempty"` // what a metric measured, in its unit
+	// Beside is what the same metric was on the parent, measured next to Value on
+	// the same host, in a screen; 0 when it was not measured there.
+	Beside   float64       `json:"beside,omitempty"`
+	Wall     time.Duration `json:"wall"` // as reported by the suite, for information
 	Tokens   int64         `json:"tokens,omitempty"`
 	TimedOut bool          `json:"timed_out,omitempty"`
 	// Message is the tail of what the problem printed, at most MaxMessage bytes.

@@ -82,7 +82,7 @@ func look(parent map[string]Rate, kinds map[string]kind, results []model.Result,
 // show (Waudby-Smith and Ramdas, 2024, section 3.2: λ = sqrt(2 log(1/α) / (n σ²))).
 // When even their perfection could not be shown, there is no claim, and with no
 // claim nothing can be kept.
-func Claims(parent map[string]Rate, screened []model.Result, targets []string) []decision.Claim {
+func Claims(problems []model.Problem, parent map[string]Rate, screened []model.Result, targets []string) []decision.Claim {
 	return look(parent, classify(parent), screened, targets).claims()
 }
 

@@ -14,8 +14,8 @@ const (
 	StageSearch  = "search"
 )
 
-// Judge returns the policy of a screen, given what is known of the parent. The
-// function is safe for concurrent use. It rules on the results of one stage:
+// Judge returns the policy of a screen of the given problems, of which the
+// metrics count, and what is known of the parent. The function is safe for concurrent use. It rules on the results of one stage:
 //
 //   - build: nothing that ran on the parent stopped building;
 //   - targets: a target that did not always pass on the parent passes; a
@@ -26,7 +26,7 @@ const (
 //
 // An unknown stage is judged like search. A screen that is passed by luck costs
 // sandbox time, never a wrong keep: only the confirmation decides that.
-func Judge(parent map[string]Rate) func(stage string, c model.Candidate, results []model.Result) model.Judgement {
+func Judge(problems []model.Problem, parent map[string]Rate) func(stage string, c model.Candidate, results []model.Result) model.Judgement {
 	kinds := classify(parent)
 	return func(stage string, c model.Candidate, results []model.Result) model.Judgement {
 		switch stage {

@@ -33,11 +33,11 @@ func ids(cs []decision.Claim) []string {
 
 func TestRates(t *testing.T) {
 	r := Rates(model.Run{Results: results("a", "!b")}, model.Run{Results: results("a", "b")}, model.Run{Results: results("b")})
-	require.Equal(t, map[string]Rate{"a": {2, 2}, "b": {2, 3}}, r)
+	require.Equal(t, map[string]Rate{"a": {Passed: 2, Runs: 2}, "b": {Passed: 2, Runs: 3}}, r)
 	require.InDelta(t, 2./3, r["b"].Mean(), 1e-12)
 	require.Zero(t, Rate{}.Mean())
 	for _, o := range []model.Outcome{model.Fail, model.Skip, model.Missing, model.Timeout, model.BuildFailed, model.OutOfMemory, model.Crashed} {
-		require.Equal(t, Rate{0, 1}, Rates(model.Run{Results: []model.Result{{Problem: "a", Outcome: o}}})["a"], o)
+		require.Equal(t, Rate{Passed: 0, Runs: 1}, Rates(model.Run{Results: []model.Result{{Problem: "a", Outcome: o}}})["a"], o)
 	}
 }
 
@@ -71,34 +71,34 @@ func TestClassify(t *testing.T) {
 		return c
 	}
 	quiet := map[string]Rate{}
-	make(15, Rate{2, 2}, quiet)
-	make(5, Rate{0, 2}, quiet)
+	make(15, Rate{Passed: 2, Runs: 2}, quiet)
+	make(5, Rate{Passed: 0, Runs: 2}, quiet)
 	require.Equal(t, [3]int{fails: 5, passes: 15}, count(quiet))
 	one := map[string]Rate{}
-	make(46, Rate{2, 2}, one)
-	make(2, Rate{0, 2}, one)
-	make(2, Rate{1, 2}, one)
+	make(46, Rate{Passed: 2, Runs: 2}, one)
+	make(2, Rate{Passed: 0, Runs: 2}, one)
+	make(2, Rate{Passed: 1, Runs: 2}, one)
 	require.Equal(t, [3]int{fails: 2, passes: 46, noisy: 2}, count(one), "two flaky problems make no noisy suite")
 	coins := map[string]Rate{}
-	make(5, Rate{2, 2}, coins)
-	make(5, Rate{0, 2}, coins)
-	make(10, Rate{1, 2}, coins)
+	make(5, Rate{Passed: 2, Runs: 2}, coins)
+	make(5, Rate{Passed: 0, Runs: 2}, coins)
+	make(10, Rate{Passed: 1, Runs: 2}, coins)
 	require.Equal(t, [3]int{noisy: 20}, count(coins), "where half are seen to be flaky, the others are too")
-	require.Equal(t, passes, classify(map[string]Rate{"a": {99, 100}})["a"], "one hiccup in a hundred")
-	require.Equal(t, noisy, classify(map[string]Rate{"a": {9, 10}})["a"])
-	require.Equal(t, fails, classify(map[string]Rate{"a": {1, 100}})["a"])
-	require.Equal(t, noisy, classify(map[string]Rate{"a": {5000, 10000}})["a"], "no underflow")
+	require.Equal(t, passes, classify(map[string]Rate{"a": {Passed: 99, Runs: 100}})["a"], "one hiccup in a hundred")
+	require.Equal(t, noisy, classify(map[string]Rate{"a": {Passed: 9, Runs: 10}})["a"])
+	require.Equal(t, fails, classify(map[string]Rate{"a": {Passed: 1, Runs: 100}})["a"])
+	require.Equal(t, noisy, classify(map[string]Rate{"a": {Passed: 5000, Runs: 10000}})["a"], "no underflow")
 	require.Empty(t, classify(nil))
 }
 
 // parent: p* pass, f* fail, n* are flaky.
 var parent = map[string]Rate{
-	"p1": {10, 10}, "p2": {10, 10}, "p3": {10, 10}, "p4": {10, 10}, "p5": {10, 10}, "p6": {10, 10},
-	"f1": {0, 10}, "f2": {0, 10}, "n1": {5, 10}, "n2": {9, 10},
+	"p1": {Passed: 10, Runs: 10}, "p2": {Passed: 10, Runs: 10}, "p3": {Passed: 10, Runs: 10}, "p4": {Passed: 10, Runs: 10}, "p5": {Passed: 10, Runs: 10}, "p6": {Passed: 10, Runs: 10},
+	"f1": {Passed: 0, Runs: 10}, "f2": {Passed: 0, Runs: 10}, "n1": {Passed: 5, Runs: 10}, "n2": {Passed: 9, Runs: 10},
 }
 
 func TestJudge(t *testing.T) {
-	judge := Judge(parent)
+	judge := Judge(nil, parent)
 	unbuilt := func(ids ...string) (rs []model.Result) {
 		for _, id := range ids {
 			rs = append(rs, model.Result{Problem: id, Outcome: model.BuildFailed})
@@ -141,18 +141,18 @@ func TestJudge(t *testing.T) {
 }
 
 func TestClaimsOfFixes(t *testing.T) {
-	cs := Claims(parent, results("f1", "f2", "p1", "n1", "n2"), []string{"f2"})
+	cs := Claims(nil, parent, results("f1", "f2", "p1", "n1", "n2"), []string{"f2"})
 	require.Equal(t, []string{"f2", "f1"}, ids(cs), "targets first, and nothing flaky beside a fix")
 	require.Equal(t, decision.Claim{Problem: "f2", Bet: fixBet, Weight: fixWeight}, cs[0])
 	many, rs := map[string]Rate{}, []string{}
 	for i := range 30 {
 		id := fmt.Sprintf("f%02d", i)
-		many[id], rs = Rate{0, 3}, append(rs, id)
+		many[id], rs = Rate{Passed: 0, Runs: 3}, append(rs, id)
 	}
-	require.Len(t, Claims(many, results(rs...), nil), maxFixes)
-	require.Empty(t, Claims(parent, results("!f1", "p1", "!n1"), nil))
-	require.Empty(t, Claims(parent, results("unknown"), []string{"unknown"}), "nothing is known of it")
-	require.Empty(t, Claims(nil, nil, nil))
+	require.Len(t, Claims(nil, many, results(rs...), nil), maxFixes)
+	require.Empty(t, Claims(nil, parent, results("!f1", "p1", "!n1"), nil))
+	require.Empty(t, Claims(nil, parent, results("unknown"), []string{"unknown"}), "nothing is known of it")
+	require.Empty(t, Claims(nil, nil, nil, nil))
 }
 
 func TestClaimsOnNoise(t *testing.T) {
@@ -160,28 +160,28 @@ func TestClaimsOnNoise(t *testing.T) {
 	good, bad := []string{}, []string{}
 	for i := range 20 {
 		id := fmt.Sprintf("n%02d", i)
-		coins[id] = Rate{50, 100}
+		coins[id] = Rate{Passed: 50, Runs: 100}
 		if i < 14 {
 			good, bad = append(good, id), append(bad, "!"+id)
 		} else {
 			good, bad = append(good, "!"+id), append(bad, id)
 		}
 	}
-	cs := Claims(coins, results(good...), nil)
+	cs := Claims(nil, coins, results(good...), nil)
 	require.Len(t, cs, 20, "also those that failed this once")
 	for _, c := range cs {
 		require.InDelta(t, 0.28, c.Bet, 0.02)
 	}
-	require.Empty(t, Claims(coins, results(bad...), nil), "together they did worse")
-	require.Empty(t, Claims(map[string]Rate{"a": {95, 100}}, results("a"), nil), "no budget could show 5 points of one problem")
-	low := map[string]Rate{"a": {10, 100}, "b": {50, 100}}
-	require.Equal(t, []string{"a"}, ids(Claims(low, results("a", "b"), nil)), "10% is as good as failing")
+	require.Empty(t, Claims(nil, coins, results(bad...), nil), "together they did worse")
+	require.Empty(t, Claims(nil, map[string]Rate{"a": {Passed: 95, Runs: 100}}, results("a"), nil), "no budget could show 5 points of one problem")
+	low := map[string]Rate{"a": {Passed: 10, Runs: 100}, "b": {Passed: 50, Runs: 100}}
+	require.Equal(t, []string{"a"}, ids(Claims(nil, low, results("a", "b"), nil)), "10% is as good as failing")
 	large, rs := map[string]Rate{}, []string{}
 	for i := range 200 {
 		id := fmt.Sprintf("n%03d", i)
-		large[id], rs = Rate{50, 100}, append(rs, id)
+		large[id], rs = Rate{Passed: 50, Runs: 100}, append(rs, id)
 	}
-	require.Len(t, Claims(large, results(rs...), nil), maxNoisy)
+	require.Len(t, Claims(nil, large, results(rs...), nil), maxNoisy)
 }
 
 // Equal input gives equal claims: a retried confirmation must not change them.
@@ -189,11 +189,11 @@ func TestClaimsAreDeterministic(t *testing.T) {
 	rates, rs := map[string]Rate{}, []string{}
 	for i := range 100 {
 		id := fmt.Sprintf("n%03d", i)
-		rates[id], rs = Rate{i % 5, 4}, append(rs, id)
+		rates[id], rs = Rate{Passed: i % 5, Runs: 4}, append(rs, id)
 	}
-	want := Claims(rates, results(rs...), nil)
+	want := Claims(nil, rates, results(rs...), nil)
 	require.NotEmpty(t, want)
 	for range 50 {
-		require.Equal(t, want, Claims(rates, results(rs...), nil))
+		require.Equal(t, want, Claims(nil, rates, results(rs...), nil))
 	}
 }

@@ -6,8 +6,26 @@ import (
 	"ratchet/internal/model"
 )
 
-// Rate is what is known of one problem on one tree.
-type Rate struct{ Passed, Runs int }
+// Rate is what is known of one problem on one tree. It is comparable.
+type Rate struct {
+	Passed, Runs int
+	// Of a metric: how many runs measured more than 0, and the sums of the natural
+	// logarithms of those values and of their squares.
+	Valued  int     `json:",omitempty"`
+	Logs    float64 `json:",omitempty"`
+	Squares float64 `json:",omitempty"`
+}
+
+// Add is what is known from both, of which no run is in common.
+func (r Rate) Add(o Rate) Rate {
+	return Rate{
+		Passed: r.Passed + o.Passed, Runs: r.Runs + o.Runs,
+		Valued: r.Valued + o.Valued, Logs: r.Logs + o.Logs, Squares: r.Squares + o.Squares,
+	}
+}
+
+// IsMetric says that values were measured, which only metrics have.
+func (r Rate) IsMetric() bool { return r.Valued > 0 }
 
 // Mean is the share of runs that passed, 0 when there is none.
 func (r Rate) Mean() float64 {
@@ -27,6 +45,17 @@ func (r Rate) high() float64 {
 	return p + 3*math.Sqrt(p*(1-p)/float64(r.Runs+3))
 }
 
+// value notes what a metric measured. One that is 0, as all tests have, has no
+// logarithm and is left out.
+func (r *Rate) value(v float64) {
+	if v > 0 {
+		log := math.Log(v)
+		r.Valued++
+		r.Logs += log
+		r.Squares += log * log
+	}
+}
+
 // Rates counts, for each problem, its runs and passes. Give it runs of one tree
 // only: the baseline's and the parent's side of confirmations on it, or, after
 // a change was kept, the candidate's side of the confirmation that kept it. Screens are no such runs.
@@ -38,6 +67,7 @@ func Rates(runs ...model.Run) map[string]Rate {
 			x.Runs++
 			if passed(r) {
 				x.Passed++
+				x.value(r.Value)
 			}
 			rates[r.Problem] = x
 		}
