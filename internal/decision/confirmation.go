@@ -155,22 +155,27 @@ func (c *Confirmation) Next() []string { return c.next }
 // Observe takes the differences of one round, candidate - parent, in the order
 // of Next. Values outside [-1, 1] are clamped; one that is not a number counts
 // against the candidate.
-func (c *Confirmation) Observe(diffs []float64) (Status, error) {
+func (c *Confirmation) Observe(diffs []float64) (Status, error) { return c.ObserveBoth(diffs, diffs) }
+
+// ObserveBoth is Observe for problems whose gain is measured from another zero
+// than their harm, as that of a number with a least change that counts: claims
+// take their differences from gains, suspects theirs from harms, both in the
+// order of Next and positive when the candidate is better.
+func (c *Confirmation) ObserveBoth(gains, harms []float64) (Status, error) {
 	switch {
 	case c.status.Final():
 		return c.status, fmt.Errorf("decision: observe: %w", ErrFinal)
 	case !c.guard:
 		return c.status, fmt.Errorf("decision: observe: %w", ErrGuard)
-	case len(diffs) != len(c.slots):
-		return c.status, fmt.Errorf("decision: observe: %w: want %d, got %d", ErrShape, len(c.slots), len(diffs))
+	case len(gains) != len(c.slots) || len(harms) != len(c.slots):
+		return c.status, fmt.Errorf("decision: observe: %w: want %d, got %d and %d", ErrShape, len(c.slots), len(gains), len(harms))
 	}
 	for i, s := range c.slots {
-		d := clamp(diffs[i], -1)
 		if s.claim >= 0 {
-			c.wealth.multiply(c.claims[s.claim].observe(d))
+			c.wealth.multiply(c.claims[s.claim].observe(clamp(gains[i], -1)))
 		}
 		if s.suspect >= 0 {
-			c.doubt[s.suspect].observe(-d)
+			c.doubt[s.suspect].observe(-clamp(harms[i], -1))
 		}
 	}
 	c.rounds++

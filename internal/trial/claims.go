@@ -2,6 +2,7 @@ package trial
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -31,11 +32,30 @@ const (
 	leastEvidence = 5.4
 )
 
+// knowledge is what is known of the parent before a screen.
+type knowledge struct {
+	rates   map[string]Rate
+	kinds   map[string]kind // of what is no metric
+	metrics map[string]model.Problem
+}
+
+func know(problems []model.Problem, rates map[string]Rate) knowledge {
+	k := knowledge{rates: rates, metrics: metricsOf(problems)}
+	tests := rates
+	if len(k.metrics) > 0 { // a number that is measured says nothing about flaky tests
+		tests = maps.Clone(rates)
+		maps.DeleteFunc(tests, func(id string, _ Rate) bool { return k.metrics[id].Metric != nil })
+	}
+	k.kinds = classify(tests)
+	return k
+}
+
 // screen is what the results of one screen say, against what is known of the parent.
 type screen struct {
 	fixes  []seen // fail on the parent, pass now
 	broken []string
 	noisy  []seen
+	gains  []gain // metrics that are better by more than their minimum effect
 }
 
 // seen is one problem in a screen.
@@ -46,20 +66,24 @@ type seen struct {
 	target  bool
 }
 
-func look(parent map[string]Rate, kinds map[string]kind, results []model.Result, targets []string) screen {
+func (k knowledge) look(results []model.Result, targets []string) screen {
 	var s screen
 	for _, r := range results {
-		rate, known := parent[r.Problem]
+		rate, known := k.rates[r.Problem]
 		if !known || rate.Runs == 0 {
 			continue
 		}
 		x := seen{problem: r.Problem, rate: rate, now: passed(r), target: slices.Contains(targets, r.Problem)}
-		switch k := kinds[r.Problem]; {
-		case k == passes:
+		if p, ok := k.metrics[r.Problem]; ok {
+			s.measure(p, x, r)
+			continue
+		}
+		switch kind := k.kinds[r.Problem]; {
+		case kind == passes:
 			if !x.now {
 				s.broken = append(s.broken, x.problem)
 			}
-		case k == fails || rate.high() <= lowShare:
+		case kind == fails || rate.high() <= lowShare:
 			if x.now {
 				s.fixes = append(s.fixes, x)
 			}
@@ -80,15 +104,24 @@ func look(parent map[string]Rate, kinds map[string]kind, results []model.Result,
 // and a gain that is spread over many is only found by measuring all. Their
 // common bet is the one that is best for the smallest gain which the budget can
 // show (Waudby-Smith and Ramdas, 2024, section 3.2: λ = sqrt(2 log(1/α) / (n σ²))).
+//
+// Metrics that are better by more than their minimum effect are claimed when they
+// are targets, or when nothing else is mended; of each suite only one, because
+// numbers from one run of a command are not independent, and claims multiply.
+//
 // When even their perfection could not be shown, there is no claim, and with no
 // claim nothing can be kept.
 func Claims(problems []model.Problem, parent map[string]Rate, screened []model.Result, targets []string) []decision.Claim {
-	return look(parent, classify(parent), screened, targets).claims()
+	return know(problems, parent).look(screened, targets).claims()
 }
 
 func (s screen) claims() []decision.Claim {
-	if len(s.fixes) > 0 {
-		return fixClaims(s.fixes)
+	fixes := slices.Clone(s.fixes)
+	for _, x := range s.claimedGains() {
+		fixes = append(fixes, x.seen)
+	}
+	if len(fixes) > 0 {
+		return fixClaims(fixes)
 	}
 	if s.noisyGain() <= 0 {
 		return nil
@@ -97,7 +130,6 @@ func (s screen) claims() []decision.Claim {
 }
 
 func fixClaims(fixes []seen) []decision.Claim {
-	fixes = slices.Clone(fixes)
 	slices.SortFunc(fixes, func(a, b seen) int {
 		return cmp.Or(-compareBool(a.target, b.target), -cmp.Compare(a.rate.Runs, b.rate.Runs),
 			cmp.Compare(a.rate.Passed, b.rate.Passed), cmp.Compare(a.problem, b.problem))

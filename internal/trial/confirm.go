@@ -85,7 +85,7 @@ type confirm struct {
 	sandbox   time.Duration
 }
 
-// pairs are the scores of one problem in the isolated rounds that ran it.
+// pairs are what one problem scored, or a metric measured, in the isolated rounds that ran it.
 type pairs struct{ parent, candidate []float64 }
 
 func newConfirm(in ConfirmInput) (*confirm, error) {
@@ -188,12 +188,13 @@ func (c *confirm) take(r Round) error {
 		return nil
 	}
 	c.candidate = append(c.candidate, r.Candidate)
-	ids, diffs := c.compare(problems, r, isolate)
+	ids, gains, harms := c.compare(problems, r)
 	var err error
 	if isolate {
-		_, err = c.fold.Observe(diffs)
+		c.note(problems, r)
+		_, err = c.fold.ObserveBoth(gains, harms)
 	} else {
-		_, err = c.fold.Guard(ids, diffs)
+		_, err = c.fold.Guard(ids, harms)
 	}
 	if err != nil {
 		return &Error{Op: "confirm", Object: fmt.Sprintf("round %d", r.N), Err: err}
@@ -201,22 +202,26 @@ func (c *confirm) take(r Round) error {
 	return nil
 }
 
-// compare returns the differences of scores, candidate - parent, and notes the
-// scores of isolated rounds.
-func (c *confirm) compare(problems []model.Problem, r Round, note bool) (ids []string, diffs []float64) {
+// compare returns the differences of each problem, candidate - parent; see difference.
+func (c *confirm) compare(problems []model.Problem, r Round) (ids []string, gains, harms []float64) {
 	before, after := r.Parent.ByProblem(), r.Candidate.ByProblem()
 	for _, p := range problems {
-		a, b := before[p.ID].Score, after[p.ID].Score
-		ids, diffs = append(ids, p.ID), append(diffs, b-a)
-		if !note {
-			continue
-		}
+		gain, harm := difference(p, before[p.ID], after[p.ID])
+		ids, gains, harms = append(ids, p.ID), append(gains, gain), append(harms, harm)
+	}
+	return ids, gains, harms
+}
+
+// note keeps the scores and values of an isolated round for the verdict.
+func (c *confirm) note(problems []model.Problem, r Round) {
+	before, after := r.Parent.ByProblem(), r.Candidate.ByProblem()
+	for _, p := range problems {
 		x := c.pairs[p.ID]
 		if x == nil {
 			x = &pairs{}
 			c.pairs[p.ID] = x
 		}
-		x.parent, x.candidate = append(x.parent, a), append(x.candidate, b)
+		x.parent = append(x.parent, figure(p, before[p.ID]))
+		x.candidate = append(x.candidate, figure(p, after[p.ID]))
 	}
-	return ids, diffs
 }

@@ -18,24 +18,25 @@ const (
 // metrics count, and what is known of the parent. The function is safe for concurrent use. It rules on the results of one stage:
 //
 //   - build: nothing that ran on the parent stopped building;
-//   - targets: a target that did not always pass on the parent passes; a
-//     candidate without targets goes on;
-//   - search: no problem that always passes fails, and there is something to
-//     claim (see Claims): a problem that fails passes, or the noisy ones
-//     together did better than is known of them. A known flaky problem that fails is not broken.
+//   - targets: a target that did not always pass on the parent passes, or a metric
+//     is better by more than its minimum effect; a candidate without targets goes on;
+//   - search: no problem that always passes fails, no metric is worse by more than
+//     its noise explains, and there is something to claim (see Claims): a problem that
+//     fails passes, a metric is better, or the noisy ones together did better
+//     than is known of them. A known flaky problem that fails is not broken.
 //
 // An unknown stage is judged like search. A screen that is passed by luck costs
 // sandbox time, never a wrong keep: only the confirmation decides that.
 func Judge(problems []model.Problem, parent map[string]Rate) func(stage string, c model.Candidate, results []model.Result) model.Judgement {
-	kinds := classify(parent)
+	k := know(problems, parent)
 	return func(stage string, c model.Candidate, results []model.Result) model.Judgement {
 		switch stage {
 		case StageBuild:
 			return judgeBuild(parent, results)
 		case StageTargets:
-			return judgeTargets(parent, c, results)
+			return judgeTargets(k, c, results)
 		}
-		return judgeSearch(look(parent, kinds, results, c.Targets))
+		return judgeSearch(k.look(results, c.Targets))
 	}
 }
 
@@ -57,13 +58,14 @@ func judgeBuild(parent map[string]Rate, results []model.Result) model.Judgement 
 	return j
 }
 
-func judgeTargets(parent map[string]Rate, c model.Candidate, results []model.Result) model.Judgement {
+func judgeTargets(k knowledge, c model.Candidate, results []model.Result) model.Judgement {
 	if len(c.Targets) == 0 {
 		return model.Judgement{Pass: true}
 	}
 	j := model.Judgement{Reason: "none of its targets passes that did not before"}
 	for _, r := range results {
-		if rate := parent[r.Problem]; passed(r) && rate.Passed < rate.Runs {
+		rate := k.rates[r.Problem]
+		if passed(r) && (rate.Passed < rate.Runs || k.better(r)) {
 			j.Fixed = append(j.Fixed, r.Problem)
 		}
 	}
@@ -78,8 +80,11 @@ func judgeSearch(s screen) model.Judgement {
 	for _, x := range s.fixes {
 		j.Fixed = append(j.Fixed, x.problem)
 	}
-	claims := s.claims()
-	if len(s.fixes) == 0 && len(claims) > 0 { // a gain spread over noisy problems
+	claims, gains := s.claims(), s.claimedGains()
+	for _, x := range gains {
+		j.Fixed = append(j.Fixed, x.problem)
+	}
+	if len(s.fixes)+len(gains) == 0 && len(claims) > 0 { // a gain spread over noisy problems
 		for _, x := range s.noisy {
 			if x.now {
 				j.Fixed = append(j.Fixed, x.problem)

@@ -76,13 +76,14 @@ func Rates(runs ...model.Run) map[string]Rate {
 }
 
 // Summarise sums up runs of one tree: for each problem the mean over the runs
-// that have it, and the means of these over all problems and over each split.
-// A problem that no run has scores 0 and is failing.
+// that have it, and the means of these, weighted by model.Problem.Share, over
+// all problems and over each split. Metrics are scored by the references that
+// problems give. A problem that no run has scores 0 and is failing.
 func Summarise(problems []model.Problem, runs []model.Run) model.Score {
-	scores := map[string]float64{}
+	metrics, scores := metricsOf(problems), map[string]float64{}
 	for _, run := range runs {
 		for _, r := range run.Results {
-			scores[r.Problem] += r.Score
+			scores[r.Problem] += metrics[r.Problem].Score(r) // of what is no metric: r.Score
 		}
 	}
 	rates := Rates(runs...)
@@ -91,11 +92,11 @@ func Summarise(problems []model.Problem, runs []model.Run) model.Score {
 	for _, p := range problems {
 		rate := rates[p.ID]
 		score := scores[p.ID] / float64(max(rate.Runs, 1))
-		all.add(score)
+		all.add(score, p.Share())
 		if p.Split == model.SplitHeldout {
-			heldout.add(score)
+			heldout.add(score, p.Share())
 		} else {
-			search.add(score)
+			search.add(score, p.Share())
 		}
 		switch rate.Passed {
 		case 0:
@@ -110,17 +111,17 @@ func Summarise(problems []model.Problem, runs []model.Run) model.Score {
 	return s
 }
 
-// mean is a running arithmetic mean, 0 of nothing.
-type mean struct {
-	sum float64
-	n   int
+// mean is a running weighted mean, 0 of nothing.
+type mean struct{ sum, weight float64 }
+
+func (m *mean) add(x, weight float64) {
+	m.sum += x * weight
+	m.weight += weight
 }
 
-func (m *mean) add(x float64) { m.sum += x; m.n++ }
-
 func (m mean) value() float64 {
-	if m.n == 0 {
+	if m.weight == 0 {
 		return 0
 	}
-	return m.sum / float64(m.n)
+	return m.sum / m.weight
 }

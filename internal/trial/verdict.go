@@ -28,7 +28,7 @@ type Verdict struct {
 	// problem the mean over its runs. They are zero when nothing was run.
 	ParentScore model.Score `json:"parent_score"`
 	Score       model.Score `json:"score"`
-	// Fixed are the claims that did better in most rounds and, when ConfirmInput
+	// Fixed are the claims that did better in most rounds (metrics: in the mean) and, when ConfirmInput
 	// has Known, the other problems that never passed on the parent in all that is
 	// known and always on the candidate. Broken are the suspects proven worse.
 	Fixed    []string      `json:"fixed"`
@@ -52,7 +52,7 @@ func (c *confirm) verdict() Verdict {
 	}
 	for _, e := range c.fold.Claims() {
 		v.Claims = append(v.Claims, c.data(e))
-		if 2*e.Wins > float64(e.Rounds) {
+		if c.won(e) {
 			v.Fixed = append(v.Fixed, e.Problem)
 		}
 	}
@@ -105,7 +105,7 @@ func (c *confirm) reason(v Verdict) string {
 	case decision.Keep:
 		return fmt.Sprintf("%s, and nothing is proven worse: %s", c.improved(v), need)
 	case decision.Worse:
-		return fmt.Sprintf("it makes %s worse", list(v.Broken))
+		return fmt.Sprintf("it makes %s worse", list(v.Broken)) + c.harm(v.Broken)
 	case decision.Tampered:
 		return "its results cannot be believed: " + v.Tampered
 	case decision.Futile:
@@ -118,16 +118,24 @@ func (c *confirm) reason(v Verdict) string {
 }
 
 func (c *confirm) improved(v Verdict) string {
-	var each []string
+	var tests, all []string
 	for _, x := range v.Claims {
-		if slices.Contains(v.Fixed, x.Problem) {
-			each = append(each, x.Problem)
+		if !slices.Contains(v.Fixed, x.Problem) {
+			continue
+		}
+		if said := c.moved(x.Problem); said != "" {
+			all = append(all, said)
+		} else {
+			tests = append(tests, x.Problem)
 		}
 	}
-	if n := len(v.Claims); len(each) < n {
+	if n := len(v.Claims); len(tests)+len(all) < n {
 		return fmt.Sprintf("%s improved together", count(n, "problem"))
 	}
-	return list(each) + " improved"
+	if len(tests) > 0 {
+		all = append([]string{list(tests) + " improved"}, all...)
+	}
+	return list(all)
 }
 
 func count(n int, what string) string {
