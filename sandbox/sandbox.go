@@ -81,6 +81,11 @@ type Box interface {
 	// Get reads a regular file inside WorkDir, at most limit bytes, as Runner;
 	// symlinks are not followed anywhere on the path. A larger file is an error.
 	Get(ctx context.Context, path string, limit int64) ([]byte, error)
+	// List names everything below the folder dir, inside WorkDir, each folder before
+	// what is in it and names in no particular order; symlinks are not followed
+	// anywhere. It returns limit entries at most; complete says that there are no
+	// more. What Runner itself may not read is EntryOther.
+	List(ctx context.Context, dir string, limit int) (entries []Entry, complete bool, err error)
 	// Exec runs one command. That the command failed, timed out or ran out of
 	// memory is an Outcome; an error means the sandbox itself failed. Processes
 	// that the command left behind are killed when it ends. After a time-out, an
@@ -101,6 +106,25 @@ type Box interface {
 	// Close kills the box with everything in it and removes it. It uses a context
 	// of its own when ctx is already done.
 	Close(ctx context.Context) error
+}
+
+// EntryKind says what an Entry is.
+type EntryKind string
+
+const (
+	EntryFile   EntryKind = "file" // regular; Get reads it
+	EntryFolder EntryKind = "folder"
+	// EntryOther is a symlink, pipe, socket or device, a file that cannot be read, or
+	// one whose name is no UTF-8 text.
+	EntryOther EntryKind = "other"
+)
+
+// Entry is one thing below a folder that was listed.
+type Entry struct {
+	Path string // slash-separated, from that folder
+	Kind EntryKind
+	Exec bool  // its owner may execute it
+	Size int64 // bytes, of a file
 }
 
 // Command is one program to run in a box, without a shell.

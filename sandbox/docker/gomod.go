@@ -111,7 +111,7 @@ func (e *Engine) fetchModules(ctx context.Context, b *box, t Target, modules []m
 
 // proxySettings are the host's, because only they say where modules come from.
 func (e *Engine) proxySettings(ctx context.Context, t Target) (map[string]string, error) {
-	if len(t.env()) == 0 {
+	if !t.hasGo() {
 		return nil, nil
 	}
 	names := []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOVCS"}

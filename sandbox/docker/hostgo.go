@@ -176,23 +176,8 @@ func (e *Engine) writeHostGo(r *rootfs, root string, helper []byte, tools map[st
 	if err := r.base(helper); err != nil {
 		return err
 	}
-	for name, mode := range map[string]int64{"/tmp": 0o1777, "/proc": 0o755, "/sys": 0o755, "/dev": 0o755} {
-		if err := r.dir(name, mode, 0); err != nil {
-			return err
-		}
-	}
-	for name, text := range etc() {
-		if err := r.file(name, 0o644, []byte(text)); err != nil {
-			return err
-		}
-	}
-	for _, certs := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"} {
-		if b, err := os.ReadFile(certs); err == nil { // for set-up with network only
-			if err := r.file("/etc/ssl/certs/ca-certificates.crt", 0o644, b); err != nil {
-				return err
-			}
-			break
-		}
+	if err := r.system(); err != nil {
+		return err
 	}
 	if err := r.dir(goRoot, 0o755, 0); err != nil {
 		return err
@@ -209,15 +194,6 @@ func (e *Engine) writeHostGo(r *rootfs, root string, helper []byte, tools map[st
 		}
 	}
 	return nil
-}
-
-func etc() map[string]string {
-	return map[string]string{
-		"/etc/passwd": fmt.Sprintf("root:x:0:0::/:/\nbuilder:x:%d:%d::%s:/\nrunner:x:%d:%d::%s:/\n",
-			wire.BuilderID, wire.BuilderID, home(sandbox.Builder), wire.RunnerID, wire.RunnerID, home(sandbox.Runner)),
-		"/etc/group":         fmt.Sprintf("root:x:0:\nbuilder:x:%d:\nrunner:x:%d:\n", wire.BuilderID, wire.RunnerID),
-		"/etc/nsswitch.conf": "hosts: files dns\n",
-	}
 }
 
 // leaveOut drops half of a GOROOT: documents, tests and the tool chain's own source.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,9 @@ import (
 const (
 	labelImage  = "ratchet.image"  // on all that this package made: the name
 	labelTarget = "ratchet.target" // on those for one target: the stack that made it
+	labelHelper = "ratchet.helper" // the key of the helper that was laid in last
+	// labelPackages are the Debian packages in an image that was made from them.
+	labelPackages = "ratchet.packages"
 )
 
 // build is an image being made, so that two callers do not make it twice.
@@ -106,7 +110,7 @@ func (e *Engine) derive(ctx context.Context, spec sandbox.Spec, ref string, fill
 	if err := b.call(ctx, ref, sandbox.Builder, wire.Request{Op: wire.OpIndex}, nil, nil); err != nil {
 		return err
 	}
-	return e.freeze(ctx, b.id, ref)
+	return e.freeze(ctx, b.id, ref, nil)
 }
 
 // setUpLimits widens limits for set-up, which only runs trusted code.
@@ -123,8 +127,9 @@ func (e *Engine) setUpLimits(l sandbox.Limits) sandbox.Limits {
 
 // freeze commits a container as an image. The labels of a box are blanked: a
 // container that somebody starts from the image is not one of our boxes.
-func (e *Engine) freeze(ctx context.Context, id, ref string) error {
+func (e *Engine) freeze(ctx context.Context, id, ref string, more map[string]string) error {
 	labels := map[string]string{labelStack: "", labelEpoch: "", labelDeadline: "", labelPurpose: "", labelImage: ref}
+	maps.Copy(labels, more)
 	if strings.HasPrefix(ref, targetRepository) {
 		labels[labelTarget] = e.cfg.Stack
 	}
@@ -141,8 +146,12 @@ func (e *Engine) named(ctx context.Context, name string, progress func(string)) 
 	if err != nil {
 		return "", err
 	}
-	if img.Config != nil && img.Config.Labels[labelImage] != "" {
-		return img.ID, nil // made by this package
+	key, err := helperKey()
+	if err != nil {
+		return "", err
+	}
+	if img.Config != nil && img.Config.Labels[labelHelper] == key {
+		return img.ID, nil // made by this package, or from an image that was
 	}
 	if img.Config != nil && len(img.Config.Volumes) > 0 {
 		return "", &sandbox.Error{Op: "use", Object: name, Err: fmt.Errorf("the image declares volumes, which would be writable space without a limit"),
@@ -163,7 +172,7 @@ func (e *Engine) withHelper(ctx context.Context, id, repository string) (string,
 		if err != nil {
 			return err
 		}
-		return e.layHelper(ctx, helper, id, ref)
+		return e.layHelper(ctx, helper, id, ref, key)
 	})
 }
 
@@ -193,11 +202,12 @@ func (e *Engine) pull(ctx context.Context, name string) error {
 		return perr
 	}
 	return &sandbox.Error{Op: "pull", Object: name, Err: both(sandbox.ErrNoImage, err),
-		Hint: "build or load the image on this machine, or use " + HostGo + ", which needs no registry"}
+		Hint: "build the image on this machine or `docker load` it, log in to its registry with `docker login` and pull it, or use " +
+			HostGo + " or " + HostPython + ", which need no registry"}
 }
 
 // layHelper copies the helper into a container that is never started.
-func (e *Engine) layHelper(ctx context.Context, helper []byte, from, ref string) (err error) {
+func (e *Engine) layHelper(ctx context.Context, helper []byte, from, ref, key string) (err error) {
 	cfg, host := e.containerConfig(sandbox.Spec{Image: from, Limits: e.setUpLimits(sandbox.Limits{}), Purpose: "prepare " + ref})
 	host.AutoRemove, host.Tmpfs = false, nil
 	created, err := e.api.ContainerCreate(ctx, cfg, host, nil, nil, "")
@@ -210,7 +220,7 @@ func (e *Engine) layHelper(ctx context.Context, helper []byte, from, ref string)
 	if err := e.api.CopyToContainer(ctx, created.ID, "/", body, container.CopyToContainerOptions{}); err != nil {
 		return e.wrap("copy the helper into", ref, err)
 	}
-	return e.freeze(ctx, created.ID, ref)
+	return e.freeze(ctx, created.ID, ref, map[string]string{labelHelper: key})
 }
 
 // RemoveImages removes the images that this stack prepared for its targets,

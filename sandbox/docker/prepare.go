@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ const targetRepository = "ratchet/target:"
 
 // Target says what an image is prepared for.
 type Target struct {
-	// Image is HostGo or the name of an image, which is pulled when it is absent.
+	// Image is HostGo, HostPython, or the name of an image, which is pulled when it is absent.
 	Image string
 	// Tree is the trusted tree. It is laid in at Dir while the image is made,
 	// but is not part of it.
@@ -31,8 +32,9 @@ type Target struct {
 	// Dir is inside the work area; sandbox.WorkDir + "/src" when empty.
 	Dir string
 	// Setup are commands for a shell, run in Dir as Builder, with network. What
-	// they leave outside the work area and /tmp is in the image. Without a shell
-	// in the image each must be a plain list of words.
+	// they leave outside the work area and /tmp is in the image; what pip installs
+	// is left there, and is on Python's path. Without a shell in the image each
+	// must be a plain list of words.
 	Setup []string
 	// Warm fill the build caches, run as Builder without network when nothing
 	// had to be fetched. One that fails is no error.
@@ -63,7 +65,10 @@ func (e *Engine) Prepare(ctx context.Context, t Target, progress func(string)) (
 	if err != nil {
 		return Image{}, err
 	}
-	env := t.env()
+	env, err := e.env(ctx, t, base)
+	if err != nil {
+		return Image{}, err
+	}
 	modules := goModules(t.Tree)
 	if len(t.Setup)+len(t.Warm)+len(modules) == 0 {
 		return Image{ID: base, Env: env}, nil
@@ -74,7 +79,8 @@ func (e *Engine) Prepare(ctx context.Context, t Target, progress func(string)) (
 	}
 	ref := targetRepository + key
 	id, err := e.once(ctx, ref, func(ctx context.Context) error {
-		return e.makeTarget(ctx, base, ref, t, modules, progress)
+		spec := sandbox.Spec{Image: base, Env: env, Limits: t.Limits, Network: sandbox.NetworkNone, Purpose: "prepare " + ref}
+		return e.makeTarget(ctx, spec, ref, t, modules, progress)
 	})
 	return Image{ID: id, Env: env}, err
 }
@@ -82,27 +88,63 @@ func (e *Engine) Prepare(ctx context.Context, t Target, progress func(string)) (
 func (e *Engine) baseImage(ctx context.Context, name string, progress func(string)) (string, error) {
 	switch name {
 	case "":
-		return "", &sandbox.Error{Op: "prepare", Object: "image", Err: sandbox.ErrNoImage, Hint: "name one, or " + HostGo}
+		return "", &sandbox.Error{Op: "prepare", Object: "image", Err: sandbox.ErrNoImage, Hint: "name one, or " + HostGo + ", or " + HostPython}
 	case HostGo:
 		return e.hostGo(ctx, progress)
+	case HostPython:
+		return e.hostPython(ctx, progress)
 	}
 	return e.named(ctx, name, progress)
 }
 
-// env is what boxes for the target need: nothing but for Go, whose caches are
-// in the image.
-func (t Target) env() map[string]string {
-	env := goEnv()
-	if t.Image == HostGo {
-		return env
+// env is what boxes for the target need besides what the image declares:
+// for Go, whose caches are in the image, and for Python.
+func (e *Engine) env(ctx context.Context, t Target, base string) (map[string]string, error) {
+	env := map[string]string{}
+	if t.hasGo() {
+		env = goEnv()
 	}
-	if !slices.ContainsFunc(t.Tree.Files, func(f model.File) bool { return path.Base(f.Path) == "go.mod" }) {
-		return map[string]string{}
+	if t.Image == HostGo {
+		return env, nil
 	}
 	for _, own := range []string{"PATH", "GOROOT", "CGO_ENABLED"} { // the image has its own
 		delete(env, own)
 	}
-	return env
+	if t.hasPython() {
+		img, err := e.api.ImageInspect(ctx, base)
+		if err != nil {
+			return nil, e.wrap("inspect", t.Image, err)
+		}
+		var own []string
+		if img.Config != nil {
+			own = img.Config.Env
+		}
+		maps.Copy(env, pythonEnv(pathOf(own)))
+	}
+	return env, nil
+}
+
+// pathOf is the PATH of an image, by the environment that it declares.
+func pathOf(env []string) string {
+	path := usualPath
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = strings.TrimPrefix(v, site+"/bin:")
+		}
+	}
+	return path
+}
+
+func (t Target) hasGo() bool {
+	return t.Image == HostGo || t.has(func(p string) bool { return path.Base(p) == "go.mod" })
+}
+
+func (t Target) hasPython() bool {
+	return t.Image == HostPython || t.Image != HostGo && t.has(func(p string) bool { return path.Ext(p) == ".py" })
+}
+
+func (t Target) has(name func(string) bool) bool {
+	return slices.ContainsFunc(t.Tree.Files, func(f model.File) bool { return name(f.Path) })
 }
 
 // targetKey covers everything that the image depends on.
@@ -124,8 +166,7 @@ func targetKey(base string, t Target) (string, error) {
 	return digest(hex.EncodeToString(h.Sum(nil)), string(rest)), nil
 }
 
-func (e *Engine) makeTarget(ctx context.Context, base, ref string, t Target, modules []module, progress func(string)) error {
-	spec := sandbox.Spec{Image: base, Env: t.env(), Limits: t.Limits, Network: sandbox.NetworkNone, Purpose: "prepare " + ref}
+func (e *Engine) makeTarget(ctx context.Context, spec sandbox.Spec, ref string, t Target, modules []module, progress func(string)) error {
 	if len(t.Setup)+len(modules) > 0 {
 		spec.Network = sandbox.NetworkOpen
 	}
@@ -155,6 +196,11 @@ func (e *Engine) runSetup(ctx context.Context, b *box, t Target, settings map[st
 	if len(t.Setup) == 0 {
 		return nil
 	}
+	env := setUpEnv(settings)
+	if t.hasPython() {
+		maps.Copy(env, siteEnv())
+		maps.Copy(env, e.indexSettings())
+	}
 	o, err := b.Exec(ctx, sandbox.Command{Argv: []string{"/bin/sh", "-c", ":"}, User: sandbox.Builder, Timeout: time.Minute})
 	if err != nil {
 		return err
@@ -168,12 +214,16 @@ func (e *Engine) runSetup(ctx context.Context, b *box, t Target, settings map[st
 					Hint: "the image has no shell: write each set-up command as plain words, or use an image with /bin/sh"}
 			}
 		}
-		cmd := sandbox.Command{Argv: argv, Dir: t.Dir, User: sandbox.Builder, Timeout: setUpTime, Env: setUpEnv(settings)}
+		cmd := sandbox.Command{Argv: argv, Dir: t.Dir, User: sandbox.Builder, Timeout: setUpTime, Env: env}
 		if err := e.setUp(ctx, b, cmd); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !t.hasPython() {
+		return nil
+	}
+	progress("compiling what set-up installed")
+	return e.finishSite(ctx, b, t)
 }
 
 // words splits a command line that means the same without a shell.

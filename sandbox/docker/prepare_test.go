@@ -152,7 +152,7 @@ func TestANewHelperReplacesOneOfTheSameSize(t *testing.T) {
 	from := imported(t, e)
 	for i, helper := range []string{"first helper", "other helper"} {
 		ref := fmt.Sprintf("ratchet-test/%s:%d", uuid.NewString()[:8], i)
-		require.NoError(t, e.layHelper(t.Context(), []byte(helper), from, ref))
+		require.NoError(t, e.layHelper(t.Context(), []byte(helper), from, ref, helper))
 		t.Cleanup(func() {
 			_, err := e.api.ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true})
 			require.NoError(t, err)

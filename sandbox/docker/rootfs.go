@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"ratchet/sandbox"
 	"ratchet/sandbox/docker/internal/wire"
 )
 
@@ -40,19 +41,40 @@ func timeOf(data []byte) int64 {
 
 func (r *rootfs) header(name string, mode int64, uid int, typ byte, size, mtime int64) error {
 	name = strings.TrimPrefix(name, "/")
-	if r.seen[name] {
-		return fmt.Errorf("%s twice in an image", name)
+	if err := r.first(name); err != nil {
+		return err
 	}
-	r.seen[name] = true
 	if typ == tar.TypeDir {
 		name += "/"
 	}
 	return r.tw.WriteHeader(&tar.Header{Name: name, Mode: mode, Uid: uid, Gid: uid, Typeflag: typ, Size: size, ModTime: time.Unix(mtime, 0)})
 }
 
+func (r *rootfs) first(name string) error {
+	if r.seen[name] {
+		return fmt.Errorf("%s twice in an image", name)
+	}
+	r.seen[name] = true
+	return nil
+}
+
+// symlink and link take paths without a leading slash, in folders that are there.
+func (r *rootfs) symlink(name, target string) error {
+	return r.linked(name, target, tar.TypeSymlink)
+}
+
+func (r *rootfs) link(name, target string) error { return r.linked(name, target, tar.TypeLink) }
+
+func (r *rootfs) linked(name, target string, typ byte) error {
+	if err := r.first(name); err != nil {
+		return err
+	}
+	return r.tw.WriteHeader(&tar.Header{Name: name, Linkname: target, Mode: 0o777, Typeflag: typ, ModTime: time.Unix(fixedTime, 0)})
+}
+
 // dir writes a folder and those above it that are still missing.
 func (r *rootfs) dir(name string, mode int64, uid int) error {
-	if up := path.Dir(name); up != "/" && !r.seen[strings.TrimPrefix(up, "/")] {
+	if up := path.Dir(name); up != "/" && up != "." && !r.seen[strings.TrimPrefix(up, "/")] {
 		if err := r.dir(up, 0o755, 0); err != nil {
 			return err
 		}
@@ -61,7 +83,7 @@ func (r *rootfs) dir(name string, mode int64, uid int) error {
 }
 
 func (r *rootfs) file(name string, mode int64, data []byte) error {
-	if up := path.Dir(name); up != "/" && !r.seen[strings.TrimPrefix(up, "/")] {
+	if up := path.Dir(name); up != "/" && up != "." && !r.seen[strings.TrimPrefix(up, "/")] {
 		if err := r.dir(up, 0o755, 0); err != nil {
 			return err
 		}
@@ -130,11 +152,43 @@ func (r *rootfs) base(helper []byte) error {
 	if err := r.dir(wire.WarmCache, 0o755, wire.BuilderID); err != nil {
 		return err
 	}
-	if err := r.dir(moduleCache, 0o755, wire.BuilderID); err != nil {
-		return err
+	for _, name := range []string{moduleCache, site} {
+		if err := r.dir(name, 0o755, wire.BuilderID); err != nil {
+			return err
+		}
 	}
 	// A runtime gives a tmpfs the mode of the folder that it covers.
 	return r.dir(wire.WorkDir, 0o1777, 0)
+}
+
+// system writes mount points, users, and the host's certificates, which set-up
+// with network needs.
+func (r *rootfs) system() error {
+	for name, mode := range map[string]int64{"/tmp": 0o1777, "/proc": 0o755, "/sys": 0o755, "/dev": 0o755} {
+		if err := r.dir(name, mode, 0); err != nil {
+			return err
+		}
+	}
+	for name, text := range etc() {
+		if err := r.file(name, 0o644, []byte(text)); err != nil {
+			return err
+		}
+	}
+	for _, certs := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"} {
+		if b, err := os.ReadFile(certs); err == nil {
+			return r.file("/etc/ssl/certs/ca-certificates.crt", 0o644, b)
+		}
+	}
+	return nil
+}
+
+func etc() map[string]string {
+	return map[string]string{
+		"/etc/passwd": fmt.Sprintf("root:x:0:0::/:/\nbuilder:x:%d:%d::%s:/\nrunner:x:%d:%d::%s:/\n",
+			wire.BuilderID, wire.BuilderID, home(sandbox.Builder), wire.RunnerID, wire.RunnerID, home(sandbox.Runner)),
+		"/etc/group":         fmt.Sprintf("root:x:0:\nbuilder:x:%d:\nrunner:x:%d:\n", wire.BuilderID, wire.RunnerID),
+		"/etc/nsswitch.conf": "hosts: files dns\n",
+	}
 }
 
 func (r *rootfs) close() error { return r.tw.Close() }

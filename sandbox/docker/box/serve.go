@@ -87,6 +87,8 @@ func (s *server) handle(r wire.Request) (failed, broken error) {
 		return put(s.in, r.Dir, r.Files)
 	case wire.OpGet:
 		return get(s.out, r.Path, r.Limit), nil
+	case wire.OpList:
+		return list(s.out, r.Path, r.Limit), nil
 	case wire.OpReset:
 		return reset(), nil
 	case wire.OpIndex:

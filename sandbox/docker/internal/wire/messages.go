@@ -33,6 +33,7 @@ type Op string
 const (
 	OpPut   Op = "put"   // lay Files below Dir; their bytes follow
 	OpGet   Op = "get"   // send the regular file Path, at most Limit bytes
+	OpList  Op = "list"  // send what is below the folder Path, Limit entries at most
 	OpBatch Op = "batch" // Count OpRun requests follow, Parallel at once
 	OpRun   Op = "run"   // only within a batch; the bytes of Files follow, then standard input
 	OpReset Op = "reset" // kill and delete everything of this user
