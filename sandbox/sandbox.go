@@ -136,6 +136,11 @@ type Command struct {
 	Stdin     io.Reader         // Exec only
 	Timeout   time.Duration     // required
 	MaxOutput int64             // bytes kept of each stream, the rest is counted and dropped; 1 MiB when zero
+	// Stdout, when set, receives standard output as it arrives, up to MaxOutput,
+	// and Outcome.Stdout stays empty. Exec only. The command waits for a Write
+	// that takes its time; one that never returns holds up Exec. An error ends
+	// the command and is what Exec returns; the box lives on.
+	Stdout io.Writer
 	// Files are laid in as User before the command runs, below Dir. Batch only.
 	Files []model.File
 }

@@ -20,7 +20,7 @@ func (s *suite) lists(t *testing.T) {
 	}))
 	must(t, b, "symlink", "/etc", dir+"/out")
 	must(t, b, "fifo", dir+"/pipe")
-	must(t, b, "write", dir+"/not\xfftext")
+	must(t, b, "misname", dir)
 	list := func(dir string, limit int) (map[string]sandbox.Entry, bool) {
 		entries, complete, err := b.List(ctx, dir, limit)
 		require.NoError(t, err)
@@ -56,7 +56,7 @@ func (s *suite) lists(t *testing.T) {
 	for i := range many {
 		many[i] = file(fmt.Sprintf("many/%d/a-rather-long-name-so-that-one-frame-is-not-enough-%d", i%7, i), "")
 	}
-	require.NoError(t, b.Put(ctx, dir, sandbox.Builder, many))
+	require.NoError(t, b.Put(ctx, dir, sandbox.Runner, many))
 	got, complete = list(dir+"/many", 10_000)
 	require.True(t, complete)
 	require.Len(t, got, len(many)+7)

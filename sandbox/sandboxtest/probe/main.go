@@ -26,6 +26,7 @@ var probes = map[string]func(args []string) error{
 	"bomb":      bomb,
 	"fill":      fill,
 	"write":     func(a []string) error { return os.WriteFile(a[0], []byte("written by the probe"), 0o644) },
+	"misname":   func(a []string) error { return os.WriteFile(a[0]+"/not\xfftext", nil, 0o644) },
 	"read":      func(a []string) error { return printFile(a[0]) },
 	"remove":    func(a []string) error { return os.Remove(a[0]) },
 	"stat":      stat,
