@@ -73,6 +73,7 @@ type Activities struct {
 	suites    func(campaign.Spec) ([]benchmarks.Suite, error)
 	proposers func(campaign.Spec) ([]propose.Proposer, error)
 	trace     func(ctx context.Context, point string)
+	host      *host
 }
 
 // New checks the configuration.
@@ -94,7 +95,7 @@ func New(c Config) (*Activities, error) {
 	}
 	return &Activities{
 		store: c.Store, artifacts: c.Artifacts, boxes: c.Boxes, repos: c.Repos, log: c.Logger,
-		suites: c.Suites, proposers: c.Proposers, trace: c.Trace,
+		suites: c.Suites, proposers: c.Proposers, trace: c.Trace, host: newHost(),
 	}, nil
 }
 

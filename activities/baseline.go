@@ -2,12 +2,8 @@ package activities
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -30,7 +26,7 @@ const stepLimit = 2 * time.Hour
 
 // PrepareTarget builds the campaign's image. Idempotent: an image that exists is kept.
 func (a *Activities) PrepareTarget(ctx context.Context, in protocol.PrepareTargetInput) (out protocol.PrepareTargetResult, err error) {
-	p := startPulse(ctx, stepLimit, "looking for the image")
+	p := a.startPulse(ctx, stepLimit, "looking for the image")
 	defer func() { out.Spans = p.end() }()
 	t, err := a.load(ctx, in.Campaign)
 	if err != nil {
@@ -40,7 +36,7 @@ func (a *Activities) PrepareTarget(ctx context.Context, in protocol.PrepareTarge
 	if err := a.phase(ctx, store.Fence{}, in.Campaign, "preparing the sandbox image"); err != nil {
 		return out, err
 	}
-	err = p.busy(func() error {
+	err = p.busy(ctx, func() error {
 		img, err := a.image(ctx, t, func(s string) { p.tell(stepLimit, "%s", s) })
 		out.Image = img.ID
 		return err
@@ -59,7 +55,7 @@ func (a *Activities) PrepareTarget(ctx context.Context, in protocol.PrepareTarge
 // them, and stores the score. Each round is a row: a later attempt goes on after
 // the rounds that are stored. Once the score is stored nothing is run again.
 func (a *Activities) MeasureBaseline(ctx context.Context, in protocol.MeasureBaselineInput) (out protocol.MeasureBaselineResult, err error) {
-	p := startPulse(ctx, stepLimit, "opening")
+	p := a.startPulse(ctx, stepLimit, "opening")
 	defer func() { out.Spans = p.end() }()
 	f, err := a.fence(ctx, in.Campaign)
 	if err != nil {
@@ -86,6 +82,7 @@ func (a *Activities) MeasureBaseline(ctx context.Context, in protocol.MeasureBas
 		return out, err
 	}
 	problems = Split(t.spec, problems, failing(problems, runs))
+	problems = trial.Reference(trial.Weigh(problems, weights(t.spec)), runs)
 	score := trial.Summarise(problems, runs)
 	if err := a.saveBaseline(ctx, f, t, problems, runs, score, in.Busy); err != nil {
 		return out, err
@@ -101,7 +98,7 @@ func (a *Activities) discover(ctx context.Context, t *target, p *pulse) ([]model
 	}
 	p.tell(stepLimit, "looking for problems")
 	var all []model.Problem
-	err = p.busy(func() (err error) {
+	err = p.busy(ctx, func() (err error) {
 		all, err = Discover(ctx, t.suites, a.aim(t, img, t.trusted, t.trusted, nil, "discover "+t.row.Name))
 		return err
 	})
@@ -250,61 +247,6 @@ func failing(problems []model.Problem, runs []model.Run) map[string]bool {
 		}
 	}
 	return sometimes
-}
-
-// Split marks the held-out problems: those that are listed, or a share of each
-// suite by a stable hash of their ids, so that the choice is the same on every
-// run and does not move when a test is added. The last failing problem stays
-// visible, or there would be nothing to search for.
-func Split(spec campaign.Spec, problems []model.Problem, failing map[string]bool) []model.Problem {
-	out := append([]model.Problem(nil), problems...)
-	for _, s := range spec.Suites {
-		holdOut(s, spec.Seed, out)
-	}
-	visible := false
-	last := -1
-	for i, p := range out {
-		if !failing[p.ID] {
-			continue
-		}
-		visible = visible || p.Split == model.SplitSearch
-		if last < 0 || rank(spec.Seed, p.ID) > rank(spec.Seed, out[last].ID) {
-			last = i
-		}
-	}
-	if !visible && last >= 0 {
-		out[last].Split = model.SplitSearch
-	}
-	return out
-}
-
-func holdOut(s campaign.Suite, seed int64, problems []model.Problem) {
-	var mine []int
-	for i, p := range problems {
-		if p.Suite != s.Name {
-			continue
-		}
-		problems[i].Split = model.SplitSearch
-		if slices.ContainsFunc(s.Heldout.Problems, func(name string) bool { return names(s.Name, name, p) }) {
-			problems[i].Split = model.SplitHeldout
-		}
-		mine = append(mine, i)
-	}
-	if len(s.Heldout.Problems) > 0 {
-		return
-	}
-	sort.Slice(mine, func(i, j int) bool {
-		return rank(seed, problems[mine[i]].ID) < rank(seed, problems[mine[j]].ID)
-	})
-	for _, i := range mine[:int(s.Heldout.Share*float64(len(mine)))] {
-		problems[i].Split = model.SplitHeldout
-	}
-}
-
-// rank orders problems by chance, the same way on every run.
-func rank(seed int64, id string) uint64 {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, id))
-	return binary.BigEndian.Uint64(sum[:8])
 }
 
 // saveBaseline stores problems and score. The score comes last: it marks the

@@ -24,7 +24,7 @@ func openBenches(ctx context.Context, suites []benchmarks.Suite, t benchmarks.Ta
 		if len(own.Problems) == 0 {
 			continue
 		}
-		err := p.busy(func() error {
+		err := p.busy(ctx, func() error {
 			bench, err := s.Open(ctx, own)
 			if err == nil {
 				b.bySuite[s.Name()], b.order = bench, append(b.order, s.Name())
@@ -47,7 +47,7 @@ func (b *benches) Run(ctx context.Context, problems []model.Problem, isolate boo
 			continue
 		}
 		var run model.Run
-		err := b.pulse.busy(func() (err error) {
+		err := b.pulse.measure(ctx, mine, func() (err error) {
 			run, err = b.bySuite[name].Run(ctx, mine, isolate)
 			return err
 		})

@@ -22,7 +22,7 @@ import (
 // verdict. A change that has its receipt is not measured again, because what was
 // known when it was measured may have moved on; the verdict is the receipt's.
 func (a *Activities) ConfirmChange(ctx context.Context, in protocol.ConfirmChangeInput) (out protocol.ConfirmChangeResult, err error) {
-	p := startPulse(ctx, stepLimit, "opening")
+	p := a.startPulse(ctx, stepLimit, "opening")
 	defer func() { out.Spans = p.end() }()
 	f, err := a.fence(ctx, "change/"+in.Change)
 	if err != nil {

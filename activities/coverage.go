@@ -96,7 +96,7 @@ func (a *Activities) cover(ctx context.Context, t *target, parent string, proble
 		if len(own) == 0 {
 			continue
 		}
-		err := p.busy(func() error {
+		err := p.busy(ctx, func() error {
 			cov, err := coverSuite(ctx, s, aim, own)
 			all = joinCoverage(all, cov)
 			return err

@@ -18,7 +18,7 @@ import (
 // fails. It writes artifacts only, so it can be repeated. When an earlier run of
 // the generation has landed a change, it says so and does nothing else.
 func (a *Activities) DiagnoseWeakness(ctx context.Context, in protocol.DiagnoseWeaknessInput) (out protocol.DiagnoseWeaknessResult, err error) {
-	p := startPulse(ctx, stepLimit, "reading the parent")
+	p := a.startPulse(ctx, stepLimit, "reading the parent")
 	defer func() { out.Spans = p.end() }()
 	f, err := a.fence(ctx, fmt.Sprintf("%s/gen/%d", in.Campaign, in.Generation))
 	if err != nil {

@@ -66,7 +66,8 @@ func kindOf(err error) string {
 	case errors.As(err, &bad), errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrExists),
 		errors.Is(err, sandbox.ErrNoImage), errors.Is(err, sandbox.ErrLimit),
 		errors.Is(err, repo.ErrNotFound), errors.Is(err, repo.ErrNoRef),
-		errors.Is(err, repo.ErrEmpty), errors.Is(err, repo.ErrUnsupported):
+		errors.Is(err, repo.ErrEmpty), errors.Is(err, repo.ErrUnsupported), errors.Is(err, repo.ErrInvalid),
+		errors.Is(err, repo.ErrSignIn):
 		return protocol.ErrBadInput
 	case errors.Is(err, store.ErrFenced):
 		return protocol.ErrFenced

@@ -117,12 +117,6 @@ func checkHeldout(spec campaign.Spec, problems []model.Problem) error {
 	}
 }
 
-// names says whether a name in a campaign file means a problem of a suite: by its
-// id, with or without the suite, or by its name alone.
-func names(suite, name string, p model.Problem) bool {
-	return p.Suite == suite && (name == p.ID || name == p.Name || name == strings.TrimPrefix(p.ID, suite+"/"))
-}
-
 // Measure runs all problems of a campaign file on its base commit, rounds times,
 // outside any campaign. dir is a folder for the import, which must not exist.
 func Measure(ctx context.Context, boxes Boxes, spec campaign.Spec, dir string, rounds int, progress func(string)) (model.Benchmark, error) {

@@ -36,7 +36,7 @@ func Proposers(spec campaign.Spec) ([]propose.Proposer, error) {
 // well before and were never landed, then new ones. Idempotent: a generation
 // whose proposal is stored returns that.
 func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeCandidatesInput) (out protocol.ProposeCandidatesResult, err error) {
-	p := startPulse(ctx, stepLimit, "proposing")
+	p := a.startPulse(ctx, stepLimit, "proposing")
 	defer func() { out.Spans = p.end() }()
 	f, err := a.fence(ctx, fmt.Sprintf("%s/gen/%d", in.Campaign, in.Generation))
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeC
 	if err := d.fromQueue(ctx); err != nil {
 		return out, err
 	}
-	if err := p.busy(func() error { return d.fromProposers(ctx) }); err != nil {
+	if err := p.busy(ctx, func() error { return d.fromProposers(ctx) }); err != nil {
 		return out, err
 	}
 	rows, err := a.store.AddAttempts(ctx, f, in.Campaign, in.Generation, d.attempts)

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"ratchet/internal/model"
 	"ratchet/internal/protocol"
 )
 
@@ -18,6 +19,7 @@ const beatEvery = 3 * time.Second
 // sandbox or a proposer was at work. Heartbeats stop when nothing was told for
 // the step's limit, so that a hung loop is noticed.
 type pulse struct {
+	host     *host // nil: nothing is waited for
 	mu       sync.Mutex
 	progress string
 	until    time.Time
@@ -28,9 +30,9 @@ type pulse struct {
 
 // startPulse begins; the caller must end it. limit is the longest time that may
 // pass between two calls of tell.
-func startPulse(ctx context.Context, limit time.Duration, first string) *pulse {
+func (a *Activities) startPulse(ctx context.Context, limit time.Duration, first string) *pulse {
 	ctx, stop := context.WithCancel(ctx)
-	p := &pulse{stop: stop, done: make(chan struct{})}
+	p := &pulse{host: a.host, stop: stop, done: make(chan struct{})}
 	p.tell(limit, "%s", first)
 	go p.beat(ctx)
 	return p
@@ -65,8 +67,22 @@ func (p *pulse) tell(limit time.Duration, format string, args ...any) {
 	p.progress, p.until = fmt.Sprintf(format, args...), time.Now().Add(limit)
 }
 
-// busy runs f as work of a sandbox or proposer.
-func (p *pulse) busy(f func() error) error {
+// busy runs f as work of a sandbox or proposer, beside that of others.
+func (p *pulse) busy(ctx context.Context, f func() error) error {
+	return p.host.share(ctx, func() error { return p.work(f) })
+}
+
+// measure runs f as work that must not be disturbed when problems are numbers,
+// and like busy otherwise.
+func (p *pulse) measure(ctx context.Context, problems []model.Problem, f func() error) error {
+	if !measures(problems) {
+		return p.busy(ctx, f)
+	}
+	return p.host.alone(ctx, func() error { return p.work(f) })
+}
+
+// work runs f and notes when.
+func (p *pulse) work(f func() error) error {
 	start := time.Now()
 	err := f()
 	p.mu.Lock()

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"ratchet/benchmarks"
@@ -17,7 +18,7 @@ import (
 // first. Each attempt's row is written as it is done; a later attempt of the
 // activity screens only what is left.
 func (a *Activities) ScreenCandidates(ctx context.Context, in protocol.ScreenCandidatesInput) (out protocol.ScreenCandidatesResult, err error) {
-	p := startPulse(ctx, stepLimit, "opening")
+	p := a.startPulse(ctx, stepLimit, "opening")
 	defer func() { out.Spans = p.end() }()
 	f, err := a.fence(ctx, fmt.Sprintf("%s/gen/%d/%d", in.Campaign, in.Generation, in.Shard))
 	if err != nil {
@@ -53,6 +54,7 @@ type shard struct {
 	total      int               // attempts of the shard
 	code       model.Tree
 	rates      map[string]trial.Rate // what is known of the parent
+	verdicts   *verdicts
 }
 
 // collect reads the shard's candidates that are not screened yet.
@@ -102,24 +104,34 @@ func (s *shard) run(ctx context.Context) error {
 	if s.rates, err = s.a.weak(ctx, s.t); err != nil {
 		return err
 	}
+	s.verdicts = newVerdicts(s.t.suites, s.t.problems, s.candidates)
 	for _, suite := range s.t.suites {
-		mine := aimedAt(suite.Name(), s.t.problems, s.candidates)
+		mine := s.verdicts.open(aimedAt(suite.Name(), s.t.problems, s.candidates))
 		if len(mine) == 0 {
 			continue
 		}
 		aim := s.a.aim(s.t, img, trusted, s.code, of(suite.Name(), s.t.split(model.SplitSearch)),
 			fmt.Sprintf("screen %s generation %d", s.in.Campaign, s.in.Generation))
 		aim.Limit = s.limit(ctx, suite.Name())
-		err := s.pulse.busy(func() error {
+		err := s.pulse.measure(ctx, aim.Problems, func() error {
 			return suite.Screen(ctx, aim, benchmarks.Screening{
 				Candidates: mine, Judge: trial.Judge(s.t.problems, s.rates), Shared: shared(s.t.spec),
-			}, func(r benchmarks.Screened) error { return s.emit(ctx, r) })
+			}, func(r benchmarks.Screened) error { return s.take(ctx, r) })
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// take notes what one suite says of a candidate, and writes the row once all have spoken.
+func (s *shard) take(ctx context.Context, r benchmarks.Screened) error {
+	whole, final := s.verdicts.take(r)
+	if !final {
+		return nil
+	}
+	return s.emit(ctx, whole)
 }
 
 // shared says whether candidates may share a box: only ratchet's own mutations may.
@@ -170,10 +182,13 @@ func (s *shard) limit(ctx context.Context, suite string) time.Duration {
 	if err != nil {
 		return most
 	}
-	longest := time.Duration(0)
+	longest, mine := time.Duration(0), map[string]bool{}
+	for _, p := range of(suite, s.t.problems) {
+		mine[p.ID] = true
+	}
 	for _, r := range runs {
 		for _, x := range r.Run.Results {
-			if x.Outcome == model.Pass {
+			if x.Outcome == model.Pass && mine[x.Problem] {
 				longest = max(longest, x.Wall)
 			}
 		}
@@ -219,15 +234,24 @@ func (s *shard) score(r benchmarks.Screened) float64 {
 		return 0
 	}
 	now := model.Run{Results: r.Results}.ByProblem()
-	sum, all := 0.0, s.t.split(model.SplitSearch)
-	for _, p := range all {
+	sum, total := 0.0, 0.0
+	for _, p := range s.t.split(model.SplitSearch) {
+		score := known(p, s.rates[p.ID])
 		if x, ok := now[p.ID]; ok {
-			sum += x.Score
-		} else {
-			sum += s.rates[p.ID].Mean()
+			score = p.Score(x)
 		}
+		sum += p.Share() * score
+		total += p.Share()
 	}
-	return sum / float64(max(1, len(all)))
+	return sum / max(1e-9, total)
+}
+
+// known is what the parent scores on a problem, by what was measured so far.
+func known(p model.Problem, r trial.Rate) float64 {
+	if p.Metric != nil && r.IsMetric() {
+		return p.Metric.Score(math.Exp(r.Logs / float64(r.Valued)))
+	}
+	return r.Mean()
 }
 
 // keepResults stores what the claims of a confirmation are chosen from.

@@ -68,15 +68,22 @@ func (t *target) close() {
 func Suites(spec campaign.Spec) ([]benchmarks.Suite, error) {
 	out := make([]benchmarks.Suite, len(spec.Suites))
 	for i, s := range spec.Suites {
-		suite, err := benchmarks.New(benchmarks.Config{
-			Name: s.Name, Kind: string(s.Kind), Packages: s.Packages, Timeout: s.Timeout.Std(),
-		})
+		suite, err := benchmarks.New(suiteConfig(s))
 		if err != nil {
 			return nil, &BadInput{Op: "set up suite", Object: s.Name, Cause: err.Error()}
 		}
 		out[i] = suite
 	}
 	return out, nil
+}
+
+func suiteConfig(s campaign.Suite) benchmarks.Config {
+	return benchmarks.Config{
+		Name: s.Name, Kind: string(s.Kind), Root: s.Root, Timeout: s.Timeout.Std(),
+		Packages: s.Packages, Args: s.Args, Command: s.Command, Prepare: s.Prepare, Harness: s.Harness, Report: s.Report,
+		Cases: s.Cases, Compare: benchmarks.Compare(s.Compare), Tolerance: s.Tolerance,
+		Better: model.Better(s.Better), MinEffect: s.MinEffect, Metrics: s.Metrics,
+	}
 }
 
 // harness says whether a path belongs to the grader of any suite.

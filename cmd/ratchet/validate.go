@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ func (a *app) validate(ctx context.Context, file string) error {
 	if err == nil {
 		found, err = a.preflight(ctx, spec)
 	}
-	v := validation{Valid: err == nil, Campaign: spec.Name, Commit: found.Commit, Problems: len(found.Problems), Errors: fileErrors(err)}
+	v := validation{Valid: err == nil, Campaign: spec.Name, Commit: found.Commit, Problems: len(found.Problems), Unlisted: append([]string{}, found.Unlisted...), Errors: fileErrors(err)}
 	switch {
 	case a.json && (err == nil || isInvalid(err)):
 		return errors.Join(a.print(v), err)
@@ -35,6 +36,9 @@ func (a *app) validate(ctx context.Context, file string) error {
 	}
 	a.say("%s is valid: campaign %s on %s, %s at %.10s (%s)",
 		file, spec.Name, spec.Repo, plural(v.Problems, "problem"), v.Commit, spec.Base)
+	if len(v.Unlisted) > 0 {
+		a.say("the problems of %s are found in a sandbox, when the campaign starts", strings.Join(v.Unlisted, ", "))
+	}
 	return nil
 }
 
@@ -43,7 +47,8 @@ type validation struct {
 	Valid    bool             `json:"valid"`
 	Campaign string           `json:"campaign"`
 	Commit   string           `json:"commit"`   // that base names
-	Problems int              `json:"problems"` // found there
+	Problems int              `json:"problems"` // found there by reading it
+	Unlisted []string         `json:"unlisted"` // suites whose problems only a sandbox can list
 	Errors   []campaign.Error `json:"errors"`
 }
 
