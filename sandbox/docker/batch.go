@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ratchet/sandbox"
@@ -27,6 +28,10 @@ func (b *box) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Outcome, e
 		return out, err
 	}
 	if err := r.all(ctx); err != nil {
+		if r.refused {
+			_, gone := b.session(ctx, r.user) // a new helper kills what still runs
+			err = errors.Join(err, gone)
+		}
 		return sandbox.Outcome{}, err
 	}
 	if out.TimedOut || out.OutOfMemory {

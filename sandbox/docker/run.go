@@ -25,6 +25,7 @@ type run struct {
 
 	states  []state // the reader's alone
 	pending []int   // commands of the present connection, by their index there
+	refused bool    // the caller's writer did not take the output
 
 	stopped atomic.Bool // by the caller
 	expired atomic.Bool // the box was killed because a command took too long
@@ -54,6 +55,7 @@ func (r *run) check() error {
 			n = defaultOutput
 		}
 		r.states[i].stdout.max, r.states[i].stderr.max = n, n
+		r.states[i].stdout.to = c.Stdout
 	}
 	return nil
 }
@@ -64,8 +66,8 @@ func (r *run) checkOne(c sandbox.Command) error {
 		return errors.New("no program named")
 	case c.Timeout <= 0:
 		return errors.New("no time limit")
-	case c.Stdin != nil && !r.exec:
-		return errors.New("standard input in a batch")
+	case (c.Stdin != nil || c.Stdout != nil) && !r.exec:
+		return errors.New("a stream in a batch")
 	case len(c.Files) > 0 && r.exec:
 		return errors.New("files outside a batch")
 	case len(c.Files) > 0:
@@ -234,9 +236,12 @@ func (r *run) frame(f wire.Frame, watch *watch) error {
 			watch.set(i, r.commands[i].Timeout+grace)
 		}
 	case f.Kind == wire.KindStdout && st.running():
-		st.stdout.add(data)
+		if err := st.stdout.add(data); err != nil {
+			r.refused = true
+			return &sandbox.Error{Op: "hand on the output of", Object: r.commands[i].Argv[0], Err: err}
+		}
 	case f.Kind == wire.KindStderr && st.running():
-		st.stderr.add(data)
+		return st.stderr.add(data)
 	default:
 		return fmt.Errorf("%w: unexpected %q for command %d", wire.ErrFrame, f.Kind, i)
 	}

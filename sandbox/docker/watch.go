@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"io"
 	"sync"
 	"time"
 
@@ -9,18 +10,29 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// capped keeps the first max bytes of a stream.
+// capped keeps the first max bytes of a stream, or hands them on to a writer.
 type capped struct {
+	to   io.Writer // may be nil
 	data []byte
+	n    int64 // bytes so far
 	max  int64
 	cut  bool
 }
 
-func (c *capped) add(b []byte) {
-	if room := c.max - int64(len(c.data)); int64(len(b)) > room {
+func (c *capped) add(b []byte) error {
+	if room := c.max - c.n; int64(len(b)) > room {
 		b, c.cut = b[:room], true
 	}
-	c.data = append(c.data, b...)
+	c.n += int64(len(b))
+	if c.to == nil {
+		c.data = append(c.data, b...)
+		return nil
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := c.to.Write(b)
+	return err
 }
 
 // watch calls expire once, when a deadline that was set passes before it is
