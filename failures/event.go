@@ -80,7 +80,8 @@ type Event struct {
 	Context json.RawMessage `json:"context,omitempty"`
 }
 
-// WithDefaults returns the event with ID, Source and Time set.
+// WithDefaults returns the event with ID, Source and Time set, and without a
+// password or token in Repo.
 func (e Event) WithDefaults() Event {
 	if e.ID == "" {
 		e.ID = uuid.NewString()
@@ -92,13 +93,14 @@ func (e Event) WithDefaults() Event {
 		e.Time = time.Now()
 	}
 	e.Time = e.Time.UTC()
+	e.Repo = model.StripAddress(e.Repo) // agents read it from their remote, which may hold a token
 	return e
 }
 
 // Failure is the event as ratchet stores it.
 func (e Event) Failure() model.Failure {
 	return model.Failure{
-		ID: e.ID, Source: e.Source, Agent: e.Agent, Repo: e.Repo, Task: e.Task,
+		ID: e.ID, Source: e.Source, Agent: e.Agent, Repo: model.StripAddress(e.Repo), Task: e.Task,
 		Expected: e.Expected, Actual: e.Actual, Severity: string(e.Severity), Context: e.Context, At: e.Time,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"ratchet/internal/campaign"
 	"ratchet/internal/control"
 	"ratchet/internal/model"
+	"ratchet/internal/repo"
 	"ratchet/internal/report"
 	"ratchet/internal/store"
 )
@@ -130,6 +131,9 @@ func (a *app) preflight(ctx context.Context, spec campaign.Spec) (activities.Che
 		return activities.Checkout{}, environment(fmt.Errorf("look at the repository: %w", err))
 	}
 	c, err := activities.Preflight(ctx, spec, filepath.Join(dir, "repo.git"))
+	if lfs := repo.LFSPointers(c.Tree); len(lfs) > 0 {
+		fmt.Fprintf(a.stderr, "warning: %s in Git LFS, such as %s; problems that read one see the pointer\n", plural(len(lfs), "file"), lfs[0])
+	}
 	return c, errors.Join(err, os.RemoveAll(dir))
 }
 

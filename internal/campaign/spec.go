@@ -8,7 +8,7 @@ import "time"
 // A value is plain data and may be copied; its slices are shared.
 type Spec struct {
 	Name      string     `json:"name" jsonschema:"required" jsonschema_description:"Name of the campaign, unique in the store: lower-case letters, digits and hyphens, at most 63."`
-	Repo      string     `json:"repo" jsonschema:"required" jsonschema_description:"Git repository to improve: a path, relative to this file, or a URL. It is never written to, unless with --push."`
+	Repo      string     `json:"repo" jsonschema:"required" jsonschema_description:"Git repository to improve: a path, relative to this file, or a URL without a password. It is never written to, unless with --push."`
 	Base      string     `json:"base" jsonschema_description:"Branch, tag or commit to start from. Its harness files are the trusted ones."`
 	Paths     Paths      `json:"paths" jsonschema_description:"Which files a candidate may touch."`
 	Suites    []Suite    `json:"suites" jsonschema_description:"Benchmarks to improve on. The score is the mean over the suites, by their weights, of the mean over the problems of each."`

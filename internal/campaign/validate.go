@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"ratchet/internal/model"
 )
 
 // Allowed says whether a candidate may touch the file at path, which is
@@ -57,6 +59,9 @@ func (s Spec) validate(report reporter) {
 	walk("", reflect.ValueOf(s), report)
 	s.Paths.validate(report)
 	s.Approval.validate(report)
+	if model.AddressHoldsSecret(s.Repo) {
+		report("repo", "it holds a password or a token, and campaigns are stored and shown", model.SecretHint)
+	}
 	if strings.Contains(s.Base, "..") {
 		report("base", "a range is not a commit", "name one branch, tag or commit")
 	}

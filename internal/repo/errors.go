@@ -16,6 +16,7 @@ var (
 	ErrUnsupported = errors.New("not supported")   // a repository or change that ratchet cannot handle
 	ErrCorrupt     = errors.New("damaged")         // the repository contradicts itself
 	ErrInvalid     = errors.New("invalid")         // the caller's input can never work
+	ErrSignIn      = errors.New("cannot sign in")  // the remote wants another credential, or ssh cannot be set up
 	ErrNoChange    = errors.New("nothing changes") // the tree would equal its parent's
 )
 

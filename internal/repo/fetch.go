@@ -21,19 +21,25 @@ type fetchStore struct {
 }
 
 // fetch fills tmp from a remote.
-func fetch(ctx context.Context, url, tmp string, opt ImportOptions) (refSet, error) {
+func fetch(ctx context.Context, url, tmp string) (set refSet, err error) {
 	s := fetchStore{Storage: openStorage(tmp), ReferenceStorage: memory.ReferenceStorage{}}
 	defer s.Close()
 	remote := git.NewRemote(s, &config.RemoteConfig{Name: "source", URLs: []string{url}})
-	refs, err := remote.ListContext(ctx, &git.ListOptions{Auth: opt.Auth})
-	if err != nil {
-		return refSet{}, remoteError("import", url, err)
-	}
-	err = remote.FetchContext(ctx, &git.FetchOptions{
-		Auth: opt.Auth, Tags: git.NoTags,
-		RefSpecs: []config.RefSpec{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"},
+	var refs []*plumbing.Reference
+	err = signedIn(url, func(auth transport.AuthMethod) error {
+		if refs, err = remote.ListContext(ctx, &git.ListOptions{Auth: auth}); err != nil {
+			return err
+		}
+		err := remote.FetchContext(ctx, &git.FetchOptions{
+			Auth: auth, Tags: git.NoTags,
+			RefSpecs: []config.RefSpec{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"},
+		})
+		if errors.Is(err, git.NoErrAlreadyUpToDate) {
+			return nil
+		}
+		return err
 	})
-	if err != nil && !errors.Is(err, git.NoErrAlreadyUpToDate) {
+	if err != nil {
 		return refSet{}, remoteError("import", url, err)
 	}
 	target, hash := remoteHead(refs)
@@ -68,11 +74,13 @@ func remoteHead(refs []*plumbing.Reference) (target, hash string) {
 func remoteError(op, url string, err error) error {
 	switch {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return &Error{Op: op, Object: redact(url), Err: fmt.Errorf("%w: %w", ErrNotFound, err), Hint: "check the address"}
+		return &Error{Op: op, Object: url, Err: fmt.Errorf("%w: %w", ErrNotFound, err), Hint: "check the address"}
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
-		return &Error{Op: op, Object: redact(url), Err: ErrEmpty, Hint: "push something there first"}
-	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
-		return &Error{Op: op, Object: redact(url), Err: err, Hint: "put a token into the URL, or use ssh with an agent"}
+		return &Error{Op: op, Object: url, Err: ErrEmpty, Hint: "push something there first"}
+	case asksToSignIn(err):
+		return &Error{Op: op, Object: url, Err: fmt.Errorf("%w: %w", ErrSignIn, err), Hint: signInHint(url)}
+	case err != nil && sshHint(err) != "":
+		return &Error{Op: op, Object: url, Err: fmt.Errorf("%w: %w", ErrSignIn, err), Hint: sshHint(err)}
 	}
-	return fail(op, redact(url), err)
+	return fail(op, url, err)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"ratchet/internal/model"
 )
 
 // ImportOptions says how Import works.
@@ -19,8 +21,6 @@ type ImportOptions struct {
 	// Copy copies the objects of a local repository even where they could be
 	// shared by hard links.
 	Copy bool
-	// Auth signs in at a remote; nil takes what the URL holds, or the SSH agent.
-	Auth transport.AuthMethod
 }
 
 // Import makes a bare repository at dst with the history of src: a local path
@@ -28,7 +28,8 @@ type ImportOptions struct {
 // Branches, tags and remote-tracking refs are copied; the source's own ratchet
 // branches become refs/remotes/source/ratchet/…; refs that are torn or name
 // missing objects are left out. Uncommitted work is not seen. Files in LFS stay
-// the pointers that git holds.
+// the pointers that git holds. An address that holds a secret is ErrInvalid, a
+// remote that wants another credential than the environment's ErrSignIn.
 //
 // It is atomic, and a complete dst is success, so it can be repeated. src is
 // never written to. A local source shares its (immutable) object files by hard
@@ -38,15 +39,15 @@ func Import(ctx context.Context, src, dst string, opt ImportOptions) error {
 	if _, ok, err := layoutAt(dst); ok || err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return fail("import", redact(src), err)
+	if err := errors.Join(ctx.Err(), CheckAddress(src)); err != nil {
+		return fail("import", model.RedactAddress(src), err)
 	}
 	path, local, err := localPath(src)
 	if err != nil {
-		return fail("import", redact(src), err)
+		return fail("import", src, err)
 	}
 	if !local {
-		return buildBare(ctx, dst, func(tmp string) (refSet, error) { return fetch(ctx, src, tmp, opt) })
+		return buildBare(ctx, dst, func(tmp string) (refSet, error) { return fetch(ctx, src, tmp) })
 	}
 	l, err := findLayout(path)
 	if err != nil {

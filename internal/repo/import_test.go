@@ -277,7 +277,7 @@ func TestImportRefused(t *testing.T) {
 		"sha256":          {in("sha256"), repo.ErrUnsupported, "objectformat"},
 		"shallow":         {in("shallow"), repo.ErrUnsupported, "--unshallow"},
 		"reftable":        {in("future"), repo.ErrUnsupported, "refstorage"},
-		"partial":         {in("partial"), repo.ErrUnsupported, "partial"},
+		"partial":         {in("partial"), repo.ErrUnsupported, "without --filter"},
 		"lost alternates": {in("alternates"), repo.ErrCorrupt, "/nowhere/objects"},
 		"lost file URL":   {"file:///nowhere/at/all", repo.ErrNotFound, "no such folder"},
 	} {

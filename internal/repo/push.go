@@ -30,13 +30,16 @@ func (r *Repo) Push(ctx context.Context, url, localRef, remoteRef, expectOld str
 			return err
 		}
 	}
+	if err := CheckAddress(url); err != nil {
+		return err
+	}
 	hash, err := r.Ref(ctx, localRef)
 	if err != nil {
 		return err
 	}
 	path, local, err := localPath(url)
 	if err != nil {
-		return fail("push to", redact(url), err)
+		return fail("push to", url, err)
 	}
 	if !local {
 		return r.pushRemote(ctx, url, hash, remoteRef, expectOld)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -23,26 +22,36 @@ const packWindow = 10
 // go-git's parts: go-git's own Push reads all local refs, wants remote-tracking
 // refs for a lease and has none for a ref that must not exist. The old value is
 // sent along, and the server compares it again.
-func (r *Repo) pushRemote(ctx context.Context, address, hash, ref, expectOld string) (err error) {
+func (r *Repo) pushRemote(ctx context.Context, address, hash, ref, expectOld string) error {
 	ep, err := transport.NewEndpoint(address)
 	if err != nil {
-		return fail("push to", redact(address), err)
+		return fail("push to", address, err)
 	}
 	c, err := client.NewClient(ep)
 	if err != nil {
-		return fail("push to", redact(address), err)
+		return fail("push to", address, err)
 	}
-	session, err := c.NewReceivePackSession(ep, nil)
-	if err != nil {
-		return remoteError("push to", address, err)
-	}
-	defer func() { err = errors.Join(err, fail("push to", redact(address), session.Close())) }()
+	err = signedIn(address, func(auth transport.AuthMethod) error {
+		session, err := c.NewReceivePackSession(ep, auth)
+		if err != nil {
+			return err
+		}
+		err = r.pushSession(ctx, session, hash, ref, expectOld)
+		if closed := session.Close(); err == nil && closed != nil {
+			return closed
+		}
+		return err
+	})
+	return remoteError("push to", address, err)
+}
+
+func (r *Repo) pushSession(ctx context.Context, session transport.ReceivePackSession, hash, ref, expectOld string) error {
 	adv, err := session.AdvertisedReferencesContext(ctx)
 	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
 		adv, err = packp.NewAdvRefs(), nil
 	}
 	if err != nil {
-		return remoteError("push to", address, err)
+		return err
 	}
 	now := ""
 	if h, ok := adv.References[ref]; ok {
@@ -52,10 +61,10 @@ func (r *Repo) pushRemote(ctx context.Context, address, hash, ref, expectOld str
 	case hash:
 		return nil
 	case expectOld:
-		return remoteError("push to", address, r.send(ctx, session, adv, hash, ref, now))
+		return r.send(ctx, session, adv, hash, ref, now)
 	}
-	return &Error{Op: "push to", Object: redact(address), Hint: "somebody else pushed there",
-		Err: fmt.Errorf("%w: %s is %s, expected %s", ErrConflict, ref, orNone(now), orNone(expectOld))}
+	return &Error{Op: "push to", Object: ref, Hint: "somebody else pushed there",
+		Err: fmt.Errorf("%w: it is %s there, expected %s", ErrConflict, orNone(now), orNone(expectOld))}
 }
 
 func (r *Repo) send(ctx context.Context, session transport.ReceivePackSession, adv *packp.AdvRefs, hash, ref, old string) error {
@@ -98,16 +107,4 @@ func remoteHas(s *filesystem.Storage, adv *packp.AdvRefs) []plumbing.Hash {
 		}
 	}
 	return have
-}
-
-// redact removes a password or token from a URL, for messages.
-func redact(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil {
-		return address
-	}
-	if _, secret := u.User.Password(); !secret && u.Scheme != "ssh" {
-		u.User = url.User("xxxxx") // a token given as the user name
-	}
-	return u.Redacted()
 }

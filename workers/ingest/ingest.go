@@ -158,7 +158,8 @@ func (s *Service) ingest(ctx context.Context, d *dispatcher, m natsx.Received) e
 		return natsx.Terminate(err)
 	}
 	// The commit is not given up half-way when the service stops.
-	seq, added, err := s.cfg.Store.AddFailure(context.WithoutCancel(ctx), e.Failure())
+	f := e.Failure()
+	seq, added, err := s.cfg.Store.AddFailure(context.WithoutCancel(ctx), f)
 	if errors.Is(err, store.ErrInvalid) {
 		return natsx.Terminate(err)
 	}
@@ -168,7 +169,7 @@ func (s *Service) ingest(ctx context.Context, d *dispatcher, m natsx.Received) e
 	s.cfg.Logger.Debug("ingested a failure", "agent", e.Agent, "id", e.ID, "cursor", seq, "new", added)
 	// A repeated event wakes as well: its first delivery may have ended in a crash
 	// after the commit. The cursor makes that harmless.
-	d.notify(e.Agent, e.Repo, seq)
+	d.notify(f.Agent, f.Repo, seq)
 	return nil
 }
 
