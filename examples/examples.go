@@ -1,5 +1,5 @@
-// Package examples holds a target to try ratchet on: a small Go program with
-// defects, and the campaign file for it. README.md lists the defects.
+// Package examples holds targets to try ratchet on, small programs with defects,
+// and campaign files for them: one for each kind of suite. README.md lists the defects.
 package examples
 
 import (
@@ -12,44 +12,65 @@ import (
 	"ratchet/internal/model"
 )
 
-// The program's folder begins with an underscore so that the go command does
-// not take it for a part of this module, and its go.mod has another name
-// because a folder with one cannot be embedded.
+// The folders of the targets begin with an underscore so that the go command does
+// not take them for a part of this module, and a go.mod has another name because
+// a folder with one cannot be embedded. Python's __init__.py needs the "all:".
 //
-//go:embed _agent
-var agent embed.FS
+//go:embed all:_agent all:_textkit
+var targets embed.FS
 
-//go:embed agent.yaml
-var agentCampaign []byte
+//go:embed *.yaml
+var campaigns embed.FS
 
 // suffix hides files whose real name would change how the go command sees the folder.
 const suffix = ".txt"
 
-// AgentCampaign returns the campaign file for the example target; its repo is ./agent.
-func AgentCampaign() []byte { return append([]byte(nil), agentCampaign...) }
+// Example is a campaign file and the target that it is for.
+type Example struct {
+	Name   string // of the file, without .yaml
+	Target string // for Target; the file's repo is ./<target>
+}
 
-// Agent returns the files of the example target as they belong into a repository.
-func Agent() (model.Tree, error) {
-	root, err := fs.Sub(agent, "_agent")
-	if err != nil {
-		return model.Tree{}, fmt.Errorf("examples: open the agent: %w", err)
+// All lists the examples.
+func All() []Example {
+	return []Example{
+		{"agent", "agent"}, {"pytest", "textkit"}, {"junit", "textkit"}, {"exec", "textkit"}, {"metric", "textkit"},
 	}
+}
+
+// Campaign returns the campaign file of the example with the given name.
+func Campaign(name string) ([]byte, error) {
+	data, err := campaigns.ReadFile(name + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("examples: open the campaign file %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// Target returns the files of a target as they belong into a repository.
+func Target(name string) (model.Tree, error) {
 	var tree model.Tree
-	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	top := "_" + name
+	err := fs.WalkDir(targets, top, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || compiled(file) {
 			return err
 		}
-		data, err := fs.ReadFile(root, name)
+		data, err := fs.ReadFile(targets, file)
 		if err != nil {
 			return err
 		}
-		tree = tree.With(model.Edit{Path: realName(name), Data: data})
+		tree = tree.With(model.Edit{Path: realName(strings.TrimPrefix(file, top+"/")), Data: data})
 		return nil
 	})
 	if err != nil {
-		return model.Tree{}, fmt.Errorf("examples: read the agent: %w", err)
+		return model.Tree{}, fmt.Errorf("examples: read the target %s: %w", name, err)
 	}
 	return tree, nil
+}
+
+// compiled says whether Python left a file behind when somebody tried a target.
+func compiled(file string) bool {
+	return strings.Contains(file, "/__pycache__/") || strings.Contains(file, "/.pytest_cache/")
 }
 
 func realName(name string) string {

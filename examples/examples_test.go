@@ -65,7 +65,7 @@ type target struct {
 
 func layOut(t *testing.T) target {
 	t.Helper()
-	tree, err := Agent()
+	tree, err := Target("agent")
 	require.NoError(t, err)
 	x := target{t, t.TempDir()}
 	for _, f := range tree.Files {
@@ -129,7 +129,9 @@ func without(list, drop []string) []string {
 
 func heldout(t *testing.T) []string {
 	t.Helper()
-	spec, err := campaign.Parse(AgentCampaign(), campaign.ParseOptions{File: "agent.yaml"})
+	file, err := Campaign("agent")
+	require.NoError(t, err)
+	spec, err := campaign.Parse(file, campaign.ParseOptions{File: "agent.yaml"})
 	require.NoError(t, err)
 	return spec.Suites[0].Heldout.Problems
 }
@@ -242,4 +244,43 @@ func TestReadme(t *testing.T) {
 	for _, name := range beyond() {
 		require.Contains(t, string(data), name)
 	}
+}
+
+// TestEveryCampaignFileIsValid: each example parses, has its target, and together
+// they show every kind of suite.
+func TestEveryCampaignFileIsValid(t *testing.T) {
+	kinds := map[campaign.SuiteKind]bool{}
+	for _, e := range All() {
+		file, err := Campaign(e.Name)
+		require.NoError(t, err)
+		spec, err := campaign.Parse(file, campaign.ParseOptions{File: e.Name + ".yaml"})
+		require.NoError(t, err)
+		require.Equal(t, "./"+e.Target, spec.Repo)
+		tree, err := Target(e.Target)
+		require.NoError(t, err)
+		require.NotEmpty(t, tree.Files)
+		for _, s := range spec.Suites {
+			kinds[s.Kind] = true
+		}
+	}
+	require.Len(t, kinds, 5)
+	files, err := filepath.Glob("*.yaml")
+	require.NoError(t, err)
+	require.Len(t, All(), len(files), "each file is an example")
+}
+
+func TestTargetOfPython(t *testing.T) {
+	tree, err := Target("textkit")
+	require.NoError(t, err)
+	for _, name := range []string{"textkit/__init__.py", "textkit/__main__.py", "tests/test_wrap.py", "cases/wrap-exact.in", "bench/hits.py"} {
+		_, ok := tree.Find(name)
+		require.True(t, ok, name)
+	}
+}
+
+func TestUnknownExample(t *testing.T) {
+	_, err := Campaign("none")
+	require.ErrorContains(t, err, "examples: open the campaign file none")
+	_, err = Target("none")
+	require.ErrorContains(t, err, "examples: read the target none")
 }

@@ -64,14 +64,18 @@ func (a *app) demoOn(ctx context.Context, s *session) error {
 // that was cut off, or the next number.
 func (a *app) demoSpec(ctx context.Context, s *store.Store) (campaign.Spec, error) {
 	path := filepath.Join(a.data, "demo", "agent.git")
-	tree, err := examples.Agent()
+	tree, err := examples.Target("agent")
 	if err != nil {
 		return campaign.Spec{}, err
 	}
 	if err := makeRepository(ctx, path, tree.Files); err != nil {
 		return campaign.Spec{}, fmt.Errorf("make the example repository %s: %w", path, err)
 	}
-	spec, err := campaign.Parse(examples.AgentCampaign(), campaign.ParseOptions{File: "agent.yaml", Dir: a.data})
+	file, err := examples.Campaign("agent")
+	if err != nil {
+		return campaign.Spec{}, err
+	}
+	spec, err := campaign.Parse(file, campaign.ParseOptions{File: "agent.yaml", Dir: a.data})
 	if err != nil {
 		return campaign.Spec{}, err
 	}
