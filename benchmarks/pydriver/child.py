@@ -1,0 +1,93 @@
+"""What runs in the process that collects and runs tests."""
+
+import importlib
+import importlib.metadata
+import inspect
+import os
+import sys
+from pathlib import Path
+
+import paths
+import protocol
+
+# Options that make pytest run everything here, in order, whatever the settings
+# of the repository add. The last one of an option wins.
+PLAIN = ("--continue-on-collection-errors", "--maxfail=0", "--tb=short", "--color=no", "--show-capture=no")
+
+# The same for plugins that may be in the image.
+TAMED = {"xdist": ["-n0"], "xdist.plugin": ["-n0"], "pytest_cov.plugin": ["--no-cov"], "pytest_cov": ["--no-cov"]}
+
+
+class State:
+    """What the nursery has prepared for its children."""
+
+    plugins = []
+
+
+def prepare():
+    """Import pytest, its plugins in the image, and what judges tests."""
+    import pytest  # noqa: F401
+    importlib.import_module("_pytest.config")
+    importlib.import_module("unittest.mock")
+    for name in ("_pytest.assertion.rewrite", "_pytest.python", "_pytest.unittest", "_pytest.skipping",
+                 "_pytest.runner", "difflib", "pprint", "doctest", "asyncio", "pdb"):
+        importlib.import_module(name)
+    State.plugins = site_plugins()
+
+
+def site_plugins():
+    """Modules of the pytest plugins that are installed in the image."""
+    found = []
+    for dist in importlib.metadata.distributions():
+        for entry in dist.entry_points:
+            if entry.group == "pytest11" and entry.value not in found:
+                found.append(entry.value)
+    return sorted(found)
+
+
+def run(order, send, extra=()):
+    """Collect and run as the order says, tell it to send, and end the process.
+
+    extra are further plugin objects for pytest.
+    """
+    leave = os._exit
+    os.chdir(order["root"])
+    os.environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONDONTWRITEBYTECODE="1")
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    paths.arrange(order)
+    import pytest
+    judge, finish = protocol.plugin(order, send)
+    args = arguments(order)
+    sys.argv = ["pytest"]
+    status = pytest.main(args, plugins=[judge, *extra])
+    if status in (0, 1, 5):
+        finish()
+    leave(int(status))
+
+
+def arguments(order):
+    root = order["root"]
+    ini = settings(root)
+    args = ["--rootdir=" + root, "-c", ini or os.devnull, "--confcutdir=" + (os.path.dirname(ini) if ini else root)]
+    for name in State.plugins:
+        args += ["-p", name]
+    args += order["options"]
+    args += PLAIN
+    for name in State.plugins:
+        args += TAMED.get(name, [])
+    args += ["-o", "cache_dir=" + os.path.join("/tmp", ".pytest_cache")]
+    if order["mode"] == "collect":
+        return args + order["select"]
+    return args + order["files"]
+
+
+def settings(root):
+    """The file that pytest takes its settings from when it is started in root."""
+    from _pytest.config.findpaths import locate_config
+    where = [Path(root)]
+    if len(inspect.signature(locate_config).parameters) > 1:
+        where = [Path(root), where]
+    else:
+        where = [where]
+    found = locate_config(*where)[1]
+    return str(found) if found else ""

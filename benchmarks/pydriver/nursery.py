@@ -1,0 +1,51 @@
+"""The process that imports pytest once and forks a child for each order."""
+
+import json
+import os
+import sys
+
+import channel
+import child
+
+# How much of what a child wrote to standard error is passed on, in bytes.
+TAIL = 4096
+
+
+def serve(orders, results, exits):
+    """Read orders, one JSON object a line, until there are no more. For each, one
+    child; its process id and then its end are written to exits, one line each."""
+    child.prepare()
+    tell = sys.exit if exits < 0 else (lambda **x: os.write(exits, json.dumps(x).encode("ascii") + b"\n"))
+    with os.fdopen(orders, "rb", closefd=False) as f:
+        for line in f:
+            errors = os.memfd_create("errors")
+            pid = os.fork()
+            if pid == 0:
+                os.close(orders)
+                os.close(exits)
+                start(json.loads(line), results, errors)
+            tell(pid=pid)
+            _, status = os.waitpid(pid, 0)
+            tell(status=os.waitstatus_to_exitcode(status), message=tail(errors))
+            os.close(errors)
+
+
+def start(order, results, errors):
+    """Become the child that an order describes."""
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd, to in ((null, 0), (null, 1), (errors, 2)):
+            os.dup2(fd, to)
+        os.close(null)
+        os.close(errors)
+        child.run(order, channel.sender(bytes.fromhex(order.pop("key")), results))
+    except BaseException:
+        import traceback
+        traceback.print_exc()
+        os._exit(70)
+
+
+def tail(fd):
+    size = os.fstat(fd).st_size
+    return os.pread(fd, TAIL, max(0, size - TAIL)).decode("utf-8", "replace")
