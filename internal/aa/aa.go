@@ -66,7 +66,8 @@ type SuiteReport struct {
 	FalseAcceptRate float64 `json:"false_accept_rate"`
 	// Power is the share of truly better candidates that are screened, confirmed
 	// and kept at the level of the campaign's last confirmation. Better is +20
-	// points on every problem for the coin flips, and one problem mended for the other suites.
+	// points on every problem for the coin flips, one metric by the named effect where
+	// there are metrics, and one problem mended for the other suites.
 	Power float64 `json:"power"`
 	// MeanRounds is the mean number of rounds in the confirmations of the better candidates.
 	MeanRounds float64 `json:"mean_rounds"`

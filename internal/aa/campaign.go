@@ -17,23 +17,33 @@ const (
 	betterTrials = 4
 	// baselineRounds is the least that a campaign measures.
 	baselineRounds = 2
-	// forcedClaims bounds the claims of a candidate that no noise helped.
+	// forcedClaims bounds the claims of a candidate that no noise helped; metrics
+	// are claimed one at a time.
 	forcedClaims = 4
 )
 
 // tree is a simulated bench.
 type tree struct {
-	pass map[string]float64
-	rng  *rand.Rand
+	pass  map[string]float64
+	rng   *rand.Rand
+	noise noise
+	runs  *int // of all trees of the campaign
 }
 
-// Run gives each problem a result by its probability.
+// Run gives each problem a result by its probability, or a value about its typical one.
 func (t tree) Run(ctx context.Context, problems []model.Problem, _ bool) (model.Run, error) {
 	if err := ctx.Err(); err != nil {
 		return model.Run{}, err
 	}
 	run := model.Run{Results: make([]model.Result, len(problems))}
+	host := t.noise.host(t.rng, *t.runs)
+	*t.runs++
 	for i, p := range problems {
+		if p.Metric != nil {
+			value := t.pass[p.ID] * host * t.noise.own(t.rng)
+			run.Results[i] = model.Result{Problem: p.ID, Outcome: model.Pass, Value: value, Score: p.Metric.Score(value)}
+			continue
+		}
 		r := model.Result{Problem: p.ID, Outcome: model.Fail}
 		if t.rng.Float64() < t.pass[p.ID] {
 			r.Outcome, r.Score = model.Pass, 1
@@ -56,19 +66,22 @@ type campaign struct {
 	rng    *rand.Rand
 	rates  map[string]trial.Rate // what is known of the parent
 	judge  func(stage string, c model.Candidate, results []model.Result) model.Judgement
+	runs   int // so far, on all trees: the time that the host knows
 	tally  tally
 }
 
 // simulate runs one campaign: baseline, then confirmations of identical
 // candidates, then better ones.
 func simulate(ctx context.Context, cfg Config, s suite, rng *rand.Rand) (tally, error) {
-	c := &campaign{cfg: cfg, suite: s, search: s.search(), rng: rng}
+	c := &campaign{cfg: cfg, suite: s, rng: rng}
 	runs, err := trial.Baseline(ctx, c.tree(s.parent), s.problems, baselineRounds, nil, nil)
 	if err != nil {
 		return tally{}, err
 	}
+	c.suite.problems = trial.Reference(s.problems, runs)
+	c.search = c.suite.search()
 	c.learn(runs...)
-	baseline := trial.Summarise(s.problems, runs).Score
+	baseline := trial.Summarise(c.suite.problems, runs).Score
 	believed := baseline
 	for j := 1; j <= cfg.Confirmations; j++ {
 		v, err := c.identical(ctx, j)
@@ -88,7 +101,9 @@ func simulate(ctx context.Context, cfg Config, s suite, rng *rand.Rand) (tally, 
 	return c.tally, nil
 }
 
-func (c *campaign) tree(pass map[string]float64) tree { return tree{pass, c.rng} }
+func (c *campaign) tree(pass map[string]float64) tree {
+	return tree{pass: pass, rng: c.rng, noise: c.suite.noise, runs: &c.runs}
+}
 
 func (c *campaign) learn(runs ...model.Run) {
 	rates := trial.Rates(runs...)
@@ -117,7 +132,7 @@ func (c *campaign) identical(ctx context.Context, j int) (trial.Verdict, error) 
 	if best != nil {
 		claims = trial.Claims(c.suite.problems, c.rates, best.results, c.targets())
 	} else {
-		for _, t := range c.targets()[:min(len(c.targets()), forcedClaims)] {
+		for _, t := range c.targets()[:min(len(c.targets()), c.suite.forced())] {
 			claims = append(claims, decision.Claim{Problem: t, Bet: 0.75})
 		}
 	}
@@ -157,12 +172,18 @@ func (c *campaign) better(ctx context.Context) error {
 	return nil
 }
 
-// targets are the search problems that do not always pass, as a proposer that
-// reads the baseline would choose them.
+// weak says that a proposer that reads the baseline would aim at a problem: at
+// one that does not always pass, and at a metric.
+func (c *campaign) weak(p model.Problem) bool {
+	r := c.rates[p.ID]
+	return p.Metric != nil || r.Passed < r.Runs
+}
+
+// targets are the search problems that a candidate aims at.
 func (c *campaign) targets() []string {
 	var ids []string
 	for _, p := range c.search {
-		if r := c.rates[p.ID]; r.Passed < r.Runs {
+		if c.weak(p) {
 			ids = append(ids, p.ID)
 		}
 	}
@@ -182,7 +203,7 @@ func (c *campaign) screen(ctx context.Context, pass map[string]float64) (screene
 	bench := c.tree(pass)
 	var targets []model.Problem
 	for _, p := range c.search {
-		if r := c.rates[p.ID]; r.Passed < r.Runs {
+		if c.weak(p) {
 			targets = append(targets, p)
 		}
 	}
@@ -191,7 +212,7 @@ func (c *campaign) screen(ctx context.Context, pass map[string]float64) (screene
 		name     string
 		problems []model.Problem
 	}{{trial.StageBuild, nil}, {trial.StageTargets, targets}, {trial.StageSearch, c.search}} {
-		run, err := bench.Run(ctx, stage.problems, false)
+		run, err := c.stage(ctx, bench, stage.problems)
 		if err != nil {
 			return screened{}, err
 		}
@@ -201,6 +222,29 @@ func (c *campaign) screen(ctx context.Context, pass map[string]float64) (screene
 		last = run
 	}
 	return screened{passed: true, score: last.Score(), results: last.Results}, nil
+}
+
+// stage runs one stage, and the metrics in it on the parent too, next to the candidate's.
+func (c *campaign) stage(ctx context.Context, bench tree, problems []model.Problem) (model.Run, error) {
+	run, err := bench.Run(ctx, problems, false)
+	if err != nil {
+		return run, err
+	}
+	var metrics []model.Problem
+	for _, p := range problems {
+		if p.Metric != nil {
+			metrics = append(metrics, p)
+		}
+	}
+	if len(metrics) == 0 {
+		return run, nil
+	}
+	parent, err := c.tree(c.suite.parent).Run(ctx, metrics, false)
+	beside := parent.ByProblem()
+	for i, r := range run.Results {
+		run.Results[i].Beside = beside[r.Problem].Value
+	}
+	return run, err
 }
 
 // confirm measures a candidate and returns the runs of both sides.

@@ -7,12 +7,15 @@ import (
 	"ratchet/internal/model"
 )
 
-// suite is a simulated suite: for each problem the probability that it passes.
+// suite is a simulated suite: for each problem the probability that it passes, or
+// of a metric the value that it has without noise.
 type suite struct {
 	name     string
 	problems []model.Problem
 	parent   map[string]float64
 	better   map[string]float64 // the same problems on a truly better candidate
+	noise    noise              // of metrics, for which the maps hold typical values
+	power    float64            // the least that the rule is held to, as a share; 0.8 when zero
 }
 
 // suites are those that the decision rule is held to.
@@ -23,10 +26,11 @@ func suites() []suite {
 			all = append(all, mixed(fmt.Sprintf("%d flaky, failing %.0f%%", n, 100*share), 20, n, share))
 		}
 	}
-	return append(all,
+	all = append(all,
 		mixed("3 that rarely pass, 10%", 20, 3, 0.9),
 		coinFlips("20 coin flips"),
 		mixed("50 problems, 3 flaky, failing 10%", 50, 3, 0.1))
+	return append(all, metricSuites()...)
 }
 
 // mixed is a suite of size problems, of which one fails always (the better

@@ -12,8 +12,8 @@ import (
 
 // How claims are chosen; the numbers were simulated, see docs/adr/0002-decision-rule.md.
 const (
-	// A problem that fails always and passes on the candidate is bet on boldly,
-	// and the bet follows the first rounds quickly.
+	// A problem that fails always and passes on the candidate is bet on boldly, and
+	// the bet follows the first rounds quickly; so is a metric that is better.
 	fixBet    = 0.75
 	fixWeight = decision.DefaultWeight
 	// A few fixes prove a candidate as well as many, in fewer runs.
