@@ -33,7 +33,8 @@ const (
 // pythonPackages are asked of apt-get, which adds what they need. What a test
 // may start through a shell is named here too, since nothing is there by itself.
 var pythonPackages = []string{
-	"python3", "python3-pytest", "python3-pytest-timeout", "python3-coverage", "python3-pip",
+	"python3", "python3-pytest", "python3-pytest-timeout", "python3-coverage",
+	"python3-pip", "python3-setuptools", "python3-wheel",
 	"base-files", "ca-certificates", "coreutils", "dash", "findutils", "grep", "libc-bin", "sed", "tar", "tzdata",
 }
 
@@ -45,7 +46,7 @@ func pythonEnv(path string) map[string]string {
 	return map[string]string{
 		"PATH": site + "/bin:" + path, "LANG": "C.UTF-8",
 		"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUSERBASE": site,
-		"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+		"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1",
 	}
 }
 
@@ -182,7 +183,7 @@ const compileSite = "python3 -m compileall -q -f -j 0 --invalidation-mode unchec
 // siteEnv is the environment in which set-up commands install packages.
 func siteEnv() map[string]string {
 	return map[string]string{
-		"PIP_USER": "1", "PIP_NO_INDEX": "0", "PIP_NO_INPUT": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1",
+		"PIP_USER": "1", "PIP_NO_INDEX": "0", "PIP_NO_INPUT": "1",
 		// Metadata of an editable install belongs into the site, not into the tree.
 		"PIP_USE_PEP517": "1",
 		"TMPDIR":         sandbox.WorkDir, // /tmp is small
