@@ -27,6 +27,9 @@ const (
 	Builder User = "builder"
 	// Runner executes the code under test.
 	Runner User = "runner"
+	// Shared, of Put only, lays files of Builder's in folders in which Runner may make
+	// files of its own, but neither change nor remove what is Builder's.
+	Shared User = "shared"
 )
 
 // Limits bound one box. Zero values are replaced by DefaultLimits.
@@ -134,6 +137,7 @@ type Command struct {
 	User      User              // Runner when empty
 	Env       map[string]string // added to the box's
 	Stdin     io.Reader         // Exec only
+	Input     []byte            // standard input in a Batch; none when nil
 	Timeout   time.Duration     // required
 	MaxOutput int64             // bytes kept of each stream, the rest is counted and dropped; 1 MiB when zero
 	// Stdout, when set, receives standard output as it arrives, up to MaxOutput,

@@ -262,9 +262,13 @@ func (b *box) Put(ctx context.Context, dir string, user sandbox.User, files []mo
 	if err != nil {
 		return &sandbox.Error{Op: "put", Object: dir, Err: err}
 	}
+	shared := user == sandbox.Shared
+	if shared {
+		user = sandbox.Builder
+	}
 	for first := true; first || len(files) > 0; first = false {
 		n := min(len(files), filesAtOnce)
-		r := wire.Request{Op: wire.OpPut, Dir: dir, Files: announced[:n]}
+		r := wire.Request{Op: wire.OpPut, Dir: dir, Files: announced[:n], Shared: shared}
 		if err := b.call(ctx, dir, orRunner(user), r, files[:n], nil); err != nil {
 			return err
 		}

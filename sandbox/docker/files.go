@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bufio"
 	"fmt"
 	"path"
 	"strings"
@@ -60,18 +61,21 @@ func insideWork(dir string) error {
 	return nil
 }
 
-// sendFiles sends a request and the bytes of its files.
+// sendFiles sends a request and the bytes of its files, many small ones in one
+// write. Nothing else is sent meanwhile.
 func (s *session) sendFiles(r wire.Request, files []model.File) error {
-	if err := s.send(r); err != nil {
+	buffer := bufio.NewWriterSize(s.conn.Conn, wire.Chunk)
+	out := wire.NewWriter(buffer)
+	if err := out.WriteJSON(wire.KindRequest, r); err != nil {
 		return err
 	}
 	for _, f := range files {
 		if f.Mode == model.ModeSymlink {
 			continue
 		}
-		if err := s.out.WriteChunks(wire.KindData, f.Data); err != nil {
+		if err := out.WriteChunks(wire.KindData, f.Data); err != nil {
 			return err
 		}
 	}
-	return nil
+	return buffer.Flush()
 }

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,8 +69,8 @@ func (r *run) checkOne(c sandbox.Command) error {
 		return errors.New("no time limit")
 	case (c.Stdin != nil || c.Stdout != nil) && !r.exec:
 		return errors.New("a stream in a batch")
-	case len(c.Files) > 0 && r.exec:
-		return errors.New("files outside a batch")
+	case (len(c.Files) > 0 || c.Input != nil) && r.exec:
+		return errors.New("files or input outside a batch")
 	case len(c.Files) > 0:
 		_, err := announce(dirOf(c), c.Files)
 		return err
@@ -149,7 +150,7 @@ func (r *run) once(ctx context.Context) error {
 
 func (r *run) hasStdin() bool { return r.exec && r.commands[0].Stdin != nil }
 
-// send sends the batch with the bytes of its files, or its standard input.
+// send sends the batch with the bytes of its files and its standard input.
 func (r *run) send(s *session) error {
 	if err := s.send(wire.Request{Op: wire.OpBatch, Count: len(r.pending), Parallel: r.parallel}); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (r *run) send(s *session) error {
 			return err
 		}
 		req := wire.Request{Op: wire.OpRun, Dir: dirOf(c), Files: files, Run: &wire.Command{
-			Index: n, Argv: c.Argv, Env: environ(c.Env), MaxOutput: r.states[i].stdout.max, Stdin: c.Stdin != nil,
+			Index: n, Argv: c.Argv, Env: environ(c.Env), MaxOutput: r.states[i].stdout.max, Stdin: c.Stdin != nil || c.Input != nil,
 		}}
 		if !r.exec {
 			req.Run.Timeout = c.Timeout
@@ -171,6 +172,11 @@ func (r *run) send(s *session) error {
 		}
 		if c.Stdin != nil {
 			return s.sendStdin(c.Stdin)
+		}
+		if c.Input != nil {
+			if err := s.sendStdin(bytes.NewReader(c.Input)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

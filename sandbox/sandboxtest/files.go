@@ -95,6 +95,33 @@ func (s *suite) escapes(t *testing.T) {
 	require.Equal(t, "untouched", must(t, b, "read", probeDir+"/builders"))
 }
 
+// shares checks that Runner can add to what is laid for both, and change nothing of it.
+func (s *suite) shares(t *testing.T) {
+	b := s.open(t)
+	const dir = sandbox.WorkDir + "/both"
+	require.NoError(t, b.Put(t.Context(), dir, sandbox.Shared, []model.File{file("a/theirs", "untouched"), file("top", "x")}))
+	must(t, b, "write", dir+"/a/mine")
+	must(t, b, "write", dir+"/mine")
+	for _, args := range [][]string{{"write", dir + "/a/theirs"}, {"remove", dir + "/a/theirs"}, {"remove", dir + "/top"}} {
+		require.Equal(t, 1, try(t, b, args...).ExitCode, "%v", args)
+	}
+	c := probe("write", dir+"/a/built")
+	c.User = sandbox.Builder
+	o, err := b.Exec(t.Context(), c)
+	require.NoError(t, err)
+	require.True(t, o.OK())
+	require.NoError(t, b.Reset(t.Context()))
+	entries, complete, err := b.List(t.Context(), dir, 100)
+	require.NoError(t, err)
+	require.True(t, complete)
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Path)
+	}
+	require.ElementsMatch(t, []string{"a", "a/theirs", "a/built", "top"}, left)
+	require.Equal(t, "untouched", must(t, b, "read", dir+"/a/theirs"))
+}
+
 // users checks that what one user made the other can read and run, but not change.
 func (s *suite) users(t *testing.T) {
 	b := s.open(t)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"ratchet/internal/model"
 	"ratchet/sandbox"
 )
 
@@ -98,6 +99,33 @@ func (s *suite) streamsToTheEnd(t *testing.T, b sandbox.Box) {
 	require.Contains(t, got.String(), "hanging")
 	_, err = b.Exec(t.Context(), probe("echo"))
 	require.ErrorIs(t, err, sandbox.ErrDead)
+}
+
+// inputs checks the standard input of the commands of a batch, read or not.
+func (s *suite) inputs(t *testing.T) {
+	b := s.open(t)
+	much := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	cmds := []sandbox.Command{probe("cat"), probe("echo", "b"), probe("echo", "c"), probe("cat"), probe("cat"), probe("cat")}
+	cmds[0].Input, cmds[2].Input, cmds[3].Input, cmds[4].Input = []byte("a"), much, much, []byte{}
+	missing := probe("echo")
+	missing.Argv, missing.Input = []string{"/no/such/program"}, much
+	unlaid := probe("cat")
+	unlaid.Input, unlaid.Files = much, []model.File{file("../up", "x")}
+	for i := range cmds {
+		cmds[i].MaxOutput = 4 << 20
+	}
+	outs := batch(t, b, sandbox.Batch{Commands: append(cmds, missing, probe("echo", "end"))})
+	for i, want := range []string{"a", "b", "c", string(much), "", "", "", "end"} {
+		require.Equal(t, want, string(outs[i].Stdout), "command %d", i)
+	}
+	require.Error(t, b.Batch(t.Context(), sandbox.Batch{Commands: []sandbox.Command{unlaid}}, nil))
+	blocked := probe("cat")
+	blocked.Input, blocked.Dir, blocked.Files = much, probeDir, []model.File{file("builders", "x")} // of another user
+	require.Error(t, b.Batch(t.Context(), sandbox.Batch{Commands: []sandbox.Command{blocked, probe("echo")}, Parallel: 2},
+		func(int, sandbox.Outcome) error { return nil }))
+	require.Equal(t, "alive", must(t, b, "echo", "alive"))
+	_, err := b.Exec(t.Context(), cmds[0])
+	require.Error(t, err)
 }
 
 type writer func([]byte) (int, error)

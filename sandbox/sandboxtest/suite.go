@@ -55,7 +55,7 @@ func Run(t *testing.T, h Harness) {
 		run  func(*testing.T)
 	}{
 		{"Run", s.runs}, {"Stream", s.streams}, {"Outcome", s.outcomes}, {"Batch", s.batches}, {"BatchFault", s.batchFaults},
-		{"Files", s.files}, {"List", s.lists}, {"Escape", s.escapes}, {"Users", s.users}, {"Isolation", s.isolation},
+		{"Files", s.files}, {"Share", s.shares}, {"Input", s.inputs}, {"List", s.lists}, {"Escape", s.escapes}, {"Users", s.users}, {"Isolation", s.isolation},
 		{"Limits", s.limits}, {"Memory", s.memory}, {"Reset", s.resets}, {"Life", s.life}, {"Refusal", s.refusals},
 	} {
 		t.Run(group.name, group.run)

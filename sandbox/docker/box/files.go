@@ -42,9 +42,17 @@ func faultOf(err error) wire.Reply {
 
 const dirFlags = syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_CLOEXEC | syscall.O_RDONLY
 
+// Modes of the folders that are made: in those that are shared everybody may make
+// files, and remove nothing but their own.
+const (
+	modeNone   = 0
+	modePlain  = 0o755
+	modeShared = syscall.S_ISVTX | 0o777
+)
+
 // openDir opens a folder inside the work area without ever following a symlink;
-// with create, missing folders are made.
-func openDir(from int, rel string, create bool) (int, error) {
+// missing folders are made when there is a mode for them.
+func openDir(from int, rel string, mode uint32) (int, error) {
 	fd, err := syscall.Openat(from, ".", dirFlags, 0)
 	if err != nil {
 		return -1, err
@@ -53,7 +61,7 @@ func openDir(from int, rel string, create bool) (int, error) {
 		if name == "." || name == "" {
 			continue
 		}
-		next, err := openChild(fd, name, create)
+		next, err := openChild(fd, name, mode)
 		syscall.Close(fd)
 		if err != nil {
 			return -1, fmt.Errorf("folder %q in %q: %w", name, rel, err)
@@ -63,13 +71,23 @@ func openDir(from int, rel string, create bool) (int, error) {
 	return fd, nil
 }
 
-func openChild(fd int, name string, create bool) (int, error) {
-	if create {
-		if err := syscall.Mkdirat(fd, name, 0o755); err != nil && !errors.Is(err, syscall.EEXIST) {
+func openChild(fd int, name string, mode uint32) (int, error) {
+	made := false
+	if mode != modeNone {
+		err := syscall.Mkdirat(fd, name, mode)
+		if made = err == nil; !made && !errors.Is(err, syscall.EEXIST) {
 			return -1, err
 		}
 	}
-	return syscall.Openat(fd, name, dirFlags, 0)
+	child, err := syscall.Openat(fd, name, dirFlags, 0)
+	if err != nil || !made || mode != modeShared {
+		return child, err
+	}
+	if err := syscall.Fchmod(child, mode); err != nil { // the umask took bits away
+		syscall.Close(child)
+		return -1, err
+	}
+	return child, nil
 }
 
 // relWork turns an absolute path inside the work area into a relative one.
@@ -88,11 +106,12 @@ func relWork(abs string) (string, error) {
 // since neighbours come one after the other.
 type layer struct {
 	root   int
+	mode   uint32 // of new folders
 	parent int
 	name   string
 }
 
-func newLayer(dir string) (*layer, error) {
+func newLayer(dir string, mode uint32) (*layer, error) {
 	rel, err := relWork(dir)
 	if err != nil {
 		return nil, err
@@ -102,11 +121,11 @@ func newLayer(dir string) (*layer, error) {
 		return nil, err
 	}
 	defer syscall.Close(work)
-	root, err := openDir(work, rel, true)
+	root, err := openDir(work, rel, mode)
 	if err != nil {
 		return nil, err
 	}
-	return &layer{root: root, parent: -1}, nil
+	return &layer{root: root, mode: mode, parent: -1}, nil
 }
 
 func (l *layer) close() {
@@ -126,7 +145,7 @@ func (l *layer) enter(p string) error {
 		syscall.Close(l.parent)
 		l.parent = -1
 	}
-	fd, err := openDir(l.root, dir, true)
+	fd, err := openDir(l.root, dir, l.mode)
 	if err != nil {
 		return err
 	}
@@ -198,8 +217,12 @@ func (s *sink) Write(b []byte) (int, error) {
 
 // put lays files below dir. It reads the bytes of all of them whatever
 // happens; broken means that the stream itself is.
-func put(in *wire.Reader, dir string, files []wire.File) (failed, broken error) {
-	l, failed := newLayer(dir)
+func put(in *wire.Reader, dir string, files []wire.File, shared bool) (failed, broken error) {
+	mode := uint32(modePlain)
+	if shared {
+		mode = modeShared
+	}
+	l, failed := newLayer(dir, mode)
 	if l != nil {
 		defer l.close()
 	}
@@ -232,7 +255,7 @@ func get(out *wire.Writer, name string, limit int64) error {
 		return err
 	}
 	defer syscall.Close(work)
-	dir, err := openDir(work, path.Dir(rel), false)
+	dir, err := openDir(work, path.Dir(rel), modeNone)
 	if err != nil {
 		return err
 	}

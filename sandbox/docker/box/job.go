@@ -39,6 +39,7 @@ type job struct {
 	expired   atomic.Bool
 	truncated atomic.Bool
 	pumped    sync.WaitGroup // standard input
+	pumping   bool
 }
 
 // run runs the command to its end and reports it.
@@ -172,12 +173,21 @@ func (j *job) stdin(cmd *exec.Cmd) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdin = r
+	cmd.Stdin, j.pumping = r, true
 	j.pumped.Go(func() {
 		defer w.Close()
 		j.pump(w)
 	})
 	return func() { r.Close() }, nil
+}
+
+// drained returns when the frames of standard input have been read, also those
+// of a command that could not be tried.
+func (j *job) drained() {
+	j.pumped.Wait()
+	if !j.pumping {
+		j.pump(io.Discard)
+	}
 }
 
 func (j *job) pump(w io.Writer) {

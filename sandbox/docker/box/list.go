@@ -40,7 +40,7 @@ func list(out *wire.Writer, dir string, limit int64) error {
 		return err
 	}
 	defer syscall.Close(work)
-	fd, err := openDir(work, rel, false)
+	fd, err := openDir(work, rel, modeNone)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (l *lister) child(parent int, name, prefix string, depth int) error {
 	if err := l.add(e); err != nil || e.Kind != wire.EntryFolder {
 		return err
 	}
-	fd, err := openChild(parent, name, false)
+	fd, err := openChild(parent, name, modeNone)
 	if err != nil {
 		return nil // nothing that its owner shut can be read
 	}

@@ -84,7 +84,7 @@ func (s *server) next() (wire.Request, error) {
 func (s *server) handle(r wire.Request) (failed, broken error) {
 	switch r.Op {
 	case wire.OpPut:
-		return put(s.in, r.Dir, r.Files)
+		return put(s.in, r.Dir, r.Files, r.Shared)
 	case wire.OpGet:
 		return get(s.out, r.Path, r.Limit), nil
 	case wire.OpList:
@@ -118,7 +118,7 @@ func (s *server) batch(count, parallel int) error {
 		})
 		if j.cmd.Stdin { // its data comes before the next request
 			wg.Wait()
-			j.pumped.Wait()
+			j.drained()
 		}
 	}
 	wg.Wait()
@@ -137,7 +137,7 @@ func (s *server) job(alone bool) (*job, error) {
 	}
 	j := &job{server: s, cmd: *r.Run, dir: r.Dir, alone: alone}
 	if len(r.Files) > 0 {
-		j.failed, err = put(s.in, r.Dir, r.Files)
+		j.failed, err = put(s.in, r.Dir, r.Files, false)
 	}
 	return j, err
 }

@@ -49,6 +49,7 @@ type Request struct {
 	Count    int      `json:"count,omitempty"`
 	Parallel int      `json:"parallel,omitempty"`
 	Files    []File   `json:"files,omitempty"`
+	Shared   bool     `json:"shared,omitempty"` // everybody may make files in the folders of OpPut
 	Run      *Command `json:"run,omitempty"`
 }
 
