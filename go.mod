@@ -27,7 +27,11 @@ require (
 	modernc.org/sqlite v1.51.0
 )
 
-require github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
+require (
+	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+	golang.org/x/perf v0.0.0-20260709024250-82a0b07e230d // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect
