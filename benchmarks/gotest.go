@@ -3,7 +3,6 @@ package benchmarks
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"ratchet/internal/model"
@@ -53,25 +52,9 @@ func (s *goSuite) Harness(p string) bool {
 	return false
 }
 
-// merge returns the tree that is run: code without its harness files, and the
-// trusted harness files in their place. A code file that stands where the
-// harness needs a folder gives way to it.
+// merge returns the tree that is run.
 func (s *goSuite) merge(code, trusted model.Tree) model.Tree {
-	folders := map[string]bool{}
-	var harness []model.File
-	for _, f := range trusted.Files {
-		if !s.Harness(f.Path) {
-			continue
-		}
-		harness = append(harness, f)
-		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
-			folders[dir] = true
-		}
-	}
-	merged := code.Without(func(p string) bool { return s.Harness(p) || folders[p] })
-	files := append(slices.Clone(merged.Files), harness...)
-	slices.SortFunc(files, func(a, b model.File) int { return strings.Compare(a.Path, b.Path) })
-	return model.Tree{Files: files}
+	return mergeTrees(code, trusted, s.Harness)
 }
 
 // Warm compiles every test, so that the frozen image holds all dependencies

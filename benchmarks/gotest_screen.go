@@ -72,7 +72,7 @@ func (g *goScreen) targets(c model.Candidate) []model.Problem {
 func (g *goScreen) candidate(ctx context.Context, c model.Candidate) (Screened, error) {
 	targets := g.targets(c)
 	out := Screened{Key: c.Key}
-	if g.shared != nil && len(targets) > 0 && g.editsInPlace(c) {
+	if g.shared != nil && len(targets) > 0 && editsInPlace(g.suite, g.target.Code, c) {
 		b, err := g.lay(ctx, c, targets)
 		if err != nil {
 			return out, err
@@ -258,15 +258,6 @@ func (g *goScreen) share(candidates []model.Candidate) error {
 	build.reuses = true
 	g.shared = &goBench{build: build, target: g.target, limit: g.suite.limit(g.target)}
 	return nil
-}
-
-// editsInPlace reports whether a candidate only changes files that are there:
-// anything else cannot be undone by laying in files.
-func (g *goScreen) editsInPlace(c model.Candidate) bool {
-	return !slices.ContainsFunc(c.Edits, func(e model.Edit) bool {
-		f, ok := g.target.Code.Find(e.Path)
-		return !ok || e.Delete || g.suite.Harness(e.Path) || f.Mode == model.ModeSymlink || e.Mode == model.ModeSymlink
-	})
 }
 
 // lay puts a candidate into the shared box in place of the one before, and
