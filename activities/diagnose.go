@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ratchet/internal/campaign"
 	"ratchet/internal/diagnose"
 	"ratchet/internal/model"
 	"ratchet/internal/protocol"
@@ -64,10 +65,19 @@ func (a *Activities) DiagnoseWeakness(ctx context.Context, in protocol.DiagnoseW
 
 // headline is a brief in one line.
 func headline(b diagnose.Brief) string {
-	if len(b.Weakest) == 0 {
-		return "no visible problem fails"
+	failing := 0
+	for _, w := range b.Weakest {
+		if w.PassRate < 1 {
+			failing++
+		}
 	}
-	s := fmt.Sprintf("%d visible problems fail, the weakest is %s", len(b.Weakest), b.Weakest[0].Problem)
+	s := "no visible problem fails"
+	if failing > 0 {
+		s = fmt.Sprintf("%d visible problems fail, the weakest is %s", failing, b.Weakest[0].Problem)
+	}
+	if n := len(b.Weakest) - failing; n > 0 {
+		s += fmt.Sprintf("; %d metrics can be better", n)
+	}
 	if len(b.Suspects) > 0 {
 		s += fmt.Sprintf("; most suspicious is %s", b.Suspects[0].Place())
 	}
@@ -135,13 +145,25 @@ func (a *Activities) brief(ctx context.Context, t *target, generation int, paren
 		Campaign: t.row.Name, Repo: t.row.Source, Generation: generation, Parent: parent, ParentTree: tree,
 		Problems: t.problems, Rates: diagnoseRates(rates), Coverage: cov, Failures: failures,
 		Attempts: past, Tree: view, Harness: t.harness,
+		Roots: guessRoots(t.spec), Allowed: t.policy().Allowed,
 	})
 }
 
 func diagnoseRates(rates map[string]trial.Rate) map[string]diagnose.Rate {
 	out := make(map[string]diagnose.Rate, len(rates))
 	for id, r := range rates {
-		out[id] = diagnose.Rate{Passed: r.Passed, Runs: r.Runs}
+		out[id] = diagnose.Rate{Passed: r.Passed, Runs: r.Runs, Value: r.Typical()}
+	}
+	return out
+}
+
+// guessRoots are the folders of suites of kinds that may report no coverage.
+func guessRoots(spec campaign.Spec) map[string]string {
+	out := map[string]string{}
+	for _, s := range spec.Suites {
+		if s.Kind != campaign.SuiteGoTest {
+			out[s.Name] = s.Root
+		}
 	}
 	return out
 }

@@ -3,7 +3,11 @@
 // Brief, which is what a proposer knows and what a person reads.
 package diagnose
 
-import "time"
+import (
+	"time"
+
+	"ratchet/internal/model"
+)
 
 // Brief is the diagnosis of one generation's parent. It is plain data that
 // serialises as JSON; every list in it is capped, and Notes says what was cut.
@@ -16,7 +20,8 @@ type Brief struct {
 
 	// Measured counts the search problems that were measured.
 	Measured int `json:"measured"`
-	// Weakest are the search problems that do not always pass, worst first.
+	// Weakest are the search problems that do not always pass, worst first, and
+	// then the metrics, which can always be better.
 	Weakest []Weakness `json:"weakest"`
 	// Suspects are stretches of source that may hold the fault, most suspicious first.
 	Suspects []Suspect `json:"suspects"`
@@ -28,7 +33,7 @@ type Brief struct {
 	Notes []string `json:"notes"`
 }
 
-// Weakness is a search problem that fails always or sometimes.
+// Weakness is a search problem that fails always or sometimes, or a metric.
 type Weakness struct {
 	Problem  string  `json:"problem"` // its id
 	Package  string  `json:"package"` // directory
@@ -37,6 +42,10 @@ type Weakness struct {
 	// Cluster numbers the group of failing problems that seem to share a defect, from 0.
 	Cluster int    `json:"cluster"`
 	Message string `json:"message,omitempty"` // the tail of its output, untrusted text
+	// Metric is set when the problem is a number; Value is what it measures now, in
+	// its unit, 0 when that is not known.
+	Metric *model.Metric `json:"metric,omitempty"`
+	Value  float64       `json:"value,omitempty"`
 }
 
 // Suspect is a stretch of source; lines and columns count from 1, the end is

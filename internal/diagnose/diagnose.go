@@ -26,6 +26,8 @@ const (
 type Rate struct {
 	Passed int `json:"passed"`
 	Runs   int `json:"runs"`
+	// Value is what a metric typically measured, in its unit; 0 when that is not known.
+	Value float64 `json:"value,omitempty"`
 }
 
 // Input is what was measured and reported of one parent. Held-out problems in
@@ -50,6 +52,12 @@ type Input struct {
 	// Harness says which files belong to the grader and are never suspects; nil
 	// means those that the go tool takes for tests.
 	Harness func(path string) bool
+	// Roots are the folders of suites that may report no coverage at all, by the
+	// suites' names. When one does not, what its weak problems name is suspect, and
+	// with a low score every function below its folder. Other suites are not guessed about.
+	Roots map[string]string
+	// Allowed says which files a candidate may change, for such guesses; nil is all.
+	Allowed func(path string) bool
 }
 
 // Diagnose ranks the weakest search problems and localises their faults. It
@@ -60,6 +68,9 @@ func Diagnose(in Input) (Brief, error) {
 	}
 	if in.Harness == nil {
 		in.Harness = goTestFile
+	}
+	if in.Allowed == nil {
+		in.Allowed = func(string) bool { return true }
 	}
 	b := Brief{
 		Campaign: in.Campaign, Repo: in.Repo, Generation: in.Generation,
@@ -99,20 +110,35 @@ func goTestFile(path string) bool { return strings.HasSuffix(path, "_test.go") }
 type test struct {
 	model.Problem
 	rate    float64 // share of runs passed
+	value   float64 // of a metric
 	message string
 	hits    []int // blocks outside the harness
 	cluster int   // of a failing test
 }
 
 // weight is how much a test counts as failing, 0..1.
-func (t test) weight() float64 { return 1 - t.rate }
+func (t test) weight() float64 {
+	if t.Metric != nil {
+		return max(1-t.rate, metricRoom)
+	}
+	return 1 - t.rate
+}
+
+// sound is how much it counts as passing.
+func (t test) sound() float64 {
+	if t.Metric != nil {
+		return min(t.rate, 1-metricRoom)
+	}
+	return t.rate
+}
 
 // diagnosis is one call of Diagnose at work.
 type diagnosis struct {
 	in       Input
 	tests    []test // search problems that were measured, by id
-	failing  []int  // indexes into tests
+	failing  []int  // indexes into tests: what fails, and metrics
 	clusters [][]int
+	blind    map[string]bool // suites of which no problem has coverage
 	source   *source
 	mentions map[string]bool // "file" or "file:function" named by failure reports
 	notes    []string
@@ -121,6 +147,7 @@ type diagnosis struct {
 func newDiagnosis(in Input) *diagnosis {
 	d := &diagnosis{in: in, source: newSource(in.Tree, in.Harness)}
 	rates, messages := measured(in)
+	values := typicalValues(in)
 	unmeasured := 0
 	for _, p := range in.Problems {
 		if p.Split != model.SplitSearch {
@@ -132,16 +159,17 @@ func newDiagnosis(in Input) *diagnosis {
 			continue
 		}
 		d.tests = append(d.tests, test{
-			Problem: p, rate: float64(rate.Passed) / float64(rate.Runs),
+			Problem: p, rate: float64(rate.Passed) / float64(rate.Runs), value: values[p.ID],
 			message: messages[p.ID], hits: d.ownHits(p.ID),
 		})
 	}
 	sort.Slice(d.tests, func(i, j int) bool { return d.tests[i].ID < d.tests[j].ID })
 	for i, t := range d.tests {
-		if t.rate < 1 {
+		if t.weight() > 0 {
 			d.failing = append(d.failing, i)
 		}
 	}
+	d.blind = blindSuites(d.tests)
 	d.clusters = clusters(d.tests, d.failing, len(in.Coverage.Blocks))
 	for c, members := range d.clusters {
 		for _, i := range members {
@@ -172,12 +200,13 @@ func (d *diagnosis) ownHits(id string) []int {
 // measured sums up rates, and picks the message of a failing run where there is one.
 func measured(in Input) (map[string]Rate, map[string]string) {
 	rates, messages := map[string]Rate{}, map[string]string{}
+	metrics := metricIDs(in.Problems)
 	for _, results := range [][]model.Result{in.Results, in.Coverage.Results} {
 		counted := map[string]Rate{}
 		for _, r := range results {
 			c := counted[r.Problem]
 			c.Runs++
-			if r.Score >= 1 {
+			if r.Score >= 1 || metrics[r.Problem] && r.Outcome == model.Pass {
 				c.Passed++
 			} else if r.Message != "" && messages[r.Problem] == "" {
 				messages[r.Problem] = r.Message
@@ -205,8 +234,11 @@ func (d *diagnosis) weakest() []Weakness {
 		t := d.tests[i]
 		out = append(out, Weakness{
 			Problem: t.ID, Package: t.Package, Name: t.Name, PassRate: t.rate,
-			Cluster: t.cluster, Message: tail(t.message, maxMessage),
+			Cluster: t.cluster, Message: tail(t.message, maxMessage), Metric: t.Metric, Value: t.value,
 		})
+		if t.Metric != nil {
+			out[len(out)-1].Message = tail(t.figure(), maxMessage)
+		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].PassRate < out[j].PassRate })
 	return out

@@ -48,7 +48,7 @@ func TestDiv(t *testing.T) {
 func tree(files ...string) model.Tree {
 	var t model.Tree
 	for i := 0; i < len(files); i += 2 {
-		t.Files = append(t.Files, model.File{Path: files[i], Mode: model.ModeFile, Data: []byte(files[i+1])})
+		t = t.With(model.Edit{Path: files[i], Data: []byte(files[i+1])})
 	}
 	return t
 }

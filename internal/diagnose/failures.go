@@ -55,6 +55,11 @@ func functionIndex(s *source) map[string][]string {
 			}
 		}
 	}
+	for _, f := range s.pythonFunctions() {
+		if len(f.name) >= minNameLength {
+			index[f.name] = append(index[f.name], f.file+":"+f.name)
+		}
+	}
 	for name, places := range index {
 		if len(places) > 1 {
 			delete(index, name)
@@ -63,7 +68,7 @@ func functionIndex(s *source) map[string][]string {
 	return index
 }
 
-var filePattern = regexp.MustCompile(`[\w./-]+\.go\b`)
+var filePattern = regexp.MustCompile(`[\w./-]+\.(?:` + sourceExtensions + `)\b`)
 
 func mentioned(f model.Failure, s *source, index map[string][]string) []string {
 	text := f.Task + "\n" + f.Expected + "\n" + f.Actual + "\n" + head(string(f.Context), 16<<10)

@@ -42,6 +42,10 @@ func (b Brief) writeWeakest(w *strings.Builder) {
 			fmt.Fprintf(w, "- and %d more\n", len(b.Weakest)-i)
 			break
 		}
+		if p.Metric != nil && p.PassRate == 1 {
+			fmt.Fprintf(w, "- %s measures %s (group %d)\n", span(p.Problem), span(p.Message), p.Cluster)
+			continue
+		}
 		fmt.Fprintf(w, "- %s passes %.0f%% of its runs (group %d)\n", span(p.Problem), 100*p.PassRate, p.Cluster)
 		if p.Message != "" {
 			w.WriteString(fence(p.Message, "  "))

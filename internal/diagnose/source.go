@@ -12,15 +12,17 @@ import (
 	"ratchet/internal/model"
 )
 
-// source reads the Go files of a tree, each at most once. Files that do not
-// parse are treated as empty. It is not safe for concurrent use.
+// source reads the files of a tree, each at most once: functions of Go and
+// Python, and of other languages the names of files. Files that do not parse are
+// treated as empty. It is not safe for concurrent use.
 type source struct {
 	tree    model.Tree
 	harness func(string) bool
 	parsed  map[string]*file
-	byBase  map[string][]string // non-harness Go files by base name
+	byBase  map[string][]string // non-harness source files by base name
 	byDir   map[string][]string // all Go files by directory
 	modules []module
+	python  pythonFiles
 }
 
 // module is a go.mod: its directory and its path.
@@ -34,8 +36,8 @@ type file struct {
 
 // function is a function with a body and where the body is.
 type function struct {
-	name      string // without receiver
-	decl      *ast.FuncDecl
+	name      string        // without receiver
+	decl      *ast.FuncDecl // nil in other languages
 	file      string
 	start     token.Position // of the body's opening brace
 	end       token.Position // past its closing brace
@@ -45,7 +47,7 @@ type function struct {
 func newSource(t model.Tree, harness func(string) bool) *source {
 	s := &source{
 		tree: t, harness: harness, parsed: map[string]*file{},
-		byBase: map[string][]string{}, byDir: map[string][]string{},
+		byBase: map[string][]string{}, byDir: map[string][]string{}, python: newPythonFiles(),
 	}
 	for _, f := range t.Files {
 		switch {
@@ -53,11 +55,16 @@ func newSource(t model.Tree, harness func(string) bool) *source {
 			if p := modulePath(f.Data); p != "" {
 				s.modules = append(s.modules, module{path.Dir(f.Path), p})
 			}
-		case strings.HasSuffix(f.Path, ".go"):
-			s.byDir[path.Dir(f.Path)] = append(s.byDir[path.Dir(f.Path)], f.Path)
+		case isSourceFile(f.Path):
 			if !harness(f.Path) {
 				s.byBase[path.Base(f.Path)] = append(s.byBase[path.Base(f.Path)], f.Path)
 			}
+		}
+		switch {
+		case strings.HasSuffix(f.Path, ".go"):
+			s.byDir[path.Dir(f.Path)] = append(s.byDir[path.Dir(f.Path)], f.Path)
+		case isPython(f.Path):
+			s.python.all = append(s.python.all, f.Path)
 		}
 	}
 	// The innermost module decides on an import.
@@ -112,6 +119,9 @@ func (s *source) file(name string) *file {
 
 // enclosing finds the function of a non-harness file that holds the line.
 func (s *source) enclosing(name string, line int) (function, bool) {
+	if isPython(name) {
+		return s.enclosingPython(name, line)
+	}
 	for _, f := range s.file(name).funcs {
 		if f.declStart <= line && line <= f.end.Line {
 			return f, true
@@ -211,6 +221,15 @@ func commonSuffix(a, b string) int {
 		n++
 	}
 	return n
+}
+
+// calledBy lists the functions of the tree that a problem's test names, none when
+// its source is not found.
+func (s *source) calledBy(p model.Problem) []function {
+	if fn, syntax, ok := s.testFunc(p.Package, p.Name); ok {
+		return s.called(fn, syntax, p.Package)
+	}
+	return s.calledByPython(p)
 }
 
 // called lists the functions of the tree that a function names, directly, in

@@ -16,7 +16,7 @@ const similar = 0.5
 // coverage are grouped by package. With several independent defects one Ochiai
 // over all failing tests is diluted, because no block is run by all of them;
 // within a cluster it is not. (Parallel debugging: Jones, Bowring and Harrold,
-// "Debugging in Parallel", ISSTA 2007.)
+// "Debugging in Parallel", ISSTA 2007.) A metric shows no defect that a test does.
 func clusters(tests []test, failing []int, blocks int) [][]int {
 	rarity := rarities(tests, blocks)
 	parent := make(map[int]int, len(failing))
@@ -32,7 +32,7 @@ func clusters(tests []test, failing []int, blocks int) [][]int {
 	}
 	for x, i := range failing {
 		for _, j := range failing[:x] {
-			if tests[i].Package != tests[j].Package || find(i) == find(j) {
+			if tests[i].Package != tests[j].Package || (tests[i].Metric == nil) != (tests[j].Metric == nil) || find(i) == find(j) {
 				continue
 			}
 			if overlap(tests[i].hits, tests[j].hits, rarity) >= similar {
@@ -106,6 +106,7 @@ func (d *diagnosis) suspects() []Suspect {
 	d.spectrum(found)
 	d.traces(found)
 	d.uncovered(found)
+	d.guesses(found)
 	d.reported(found)
 	out := make([]Suspect, 0, len(found))
 	for _, s := range found {
@@ -157,7 +158,7 @@ func (d *diagnosis) spectrum(found map[key]*Suspect) {
 	passed := make([]float64, len(blocks))
 	for _, t := range d.tests {
 		for _, h := range t.hits {
-			passed[h] += t.rate
+			passed[h] += t.sound()
 		}
 	}
 	for c, members := range d.clusters {

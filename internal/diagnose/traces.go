@@ -1,10 +1,6 @@
 package diagnose
 
-import (
-	"regexp"
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // Scores of places that are named without coverage. A trace through a function
 // says more than a test that calls it by name.
@@ -15,45 +11,6 @@ const (
 	traceLift      = 0.5 // how far the topmost frame raises a score towards 1
 	maxTraceFrames = 8
 )
-
-// frame is a place that a failing test's output names.
-type frame struct {
-	file string
-	line int
-}
-
-var framePattern = regexp.MustCompile(`([\w./\\@~+-]+\.go):(\d+)`)
-
-// frames reads the places of non-harness files in a message, topmost first,
-// each once.
-func (s *source) frames(message string) []frame {
-	var out []frame
-	seen := map[frame]bool{}
-	for _, m := range framePattern.FindAllStringSubmatch(message, -1) {
-		line, err := strconv.Atoi(m[2])
-		if err != nil {
-			continue
-		}
-		name, ok := s.resolve(m[1])
-		if !ok || foreign(m[1]) {
-			continue
-		}
-		f := frame{name, line}
-		if !seen[f] {
-			seen[f] = true
-			out = append(out, f)
-		}
-		if len(out) == maxTraceFrames {
-			break
-		}
-	}
-	return out
-}
-
-// foreign says that a path is in the standard library or the module cache.
-func foreign(p string) bool {
-	return strings.Contains(p, "/go/src/") || strings.Contains(p, "/pkg/mod/") || strings.Contains(p, "/libexec/src/")
-}
 
 // traces raises the suspects that stack traces run through: the topmost frame
 // half of the way to 1, the next a quarter, and so on.
@@ -82,6 +39,7 @@ func (d *diagnosis) traces(found map[key]*Suspect) {
 func (d *diagnosis) addTraced(found map[key]*Suspect, f frame, t test, lift float64) {
 	fn, ok := d.source.enclosing(f.file, f.line)
 	if !ok {
+		d.addLine(found, f, t)
 		return
 	}
 	whole := fn.suspect(tracedScore*t.weight(), t, "its failing test's stack trace runs through the function")
@@ -91,6 +49,17 @@ func (d *diagnosis) addTraced(found map[key]*Suspect, f frame, t test, lift floa
 	line.Why = "its failing test's stack trace names the line"
 	raise(&line, lift, "")
 	keepHigher(found, line)
+}
+
+// addLine makes a suspect of a line of a file whose functions are not known.
+func (d *diagnosis) addLine(found map[key]*Suspect, f frame, t test) {
+	if strings.HasSuffix(f.file, ".go") {
+		return // outside of any function there is little that can be wrong
+	}
+	keepHigher(found, Suspect{
+		File: f.file, StartLine: f.line, StartCol: 1, EndLine: f.line + 1, EndCol: 1,
+		Score: tracedScore * t.weight(), Cluster: t.cluster, Problems: []string{t.ID}, Why: "its failing test's output names the line",
+	})
 }
 
 // suspect makes a suspect of a function's body.
@@ -117,24 +86,25 @@ func (d *diagnosis) uncovered(found map[key]*Suspect) {
 	blind := 0
 	for _, i := range d.failing {
 		t := d.tests[i]
-		if len(t.hits) > 0 {
+		if len(t.hits) > 0 || d.guessed(t) {
 			continue
 		}
 		blind++
-		fn, syntax, ok := d.source.testFunc(t.Package, t.Name)
-		if !ok {
-			continue
-		}
-		for _, f := range d.source.called(fn, syntax, t.Package) {
-			score, why := calledScore, "a failing test without coverage calls it"
-			if named(t.Name, f.name) {
-				score, why = namedInTest, "a failing test without coverage calls it and is named after it"
-			}
-			keepHigher(found, f.suspect(score*t.weight(), t, why))
-		}
+		d.addCalled(found, t)
 	}
 	if blind > 0 {
 		d.note("%d failing problems have no coverage; they are localised by stack traces and by what they call", blind)
+	}
+}
+
+// addCalled makes suspects of the functions that a test's source names.
+func (d *diagnosis) addCalled(found map[key]*Suspect, t test) {
+	for _, f := range d.source.calledBy(t.Problem) {
+		score, why := calledScore, "a failing test without coverage calls it"
+		if named(t.Name, f.name) {
+			score, why = namedInTest, "a failing test without coverage calls it and is named after it"
+		}
+		keepHigher(found, f.suspect(score*t.weight(), t, why))
 	}
 }
 

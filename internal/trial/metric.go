@@ -116,11 +116,11 @@ func before(known Rate, r model.Result) float64 {
 	if r.Beside > 0 {
 		return r.Beside
 	}
-	return known.typical()
+	return known.Typical()
 }
 
-// typical is the geometric mean of the values, 0 when none was above 0.
-func (r Rate) typical() float64 {
+// Typical is the geometric mean of the values, 0 when none was above 0.
+func (r Rate) Typical() float64 {
 	if r.Valued == 0 {
 		return 0
 	}

@@ -65,10 +65,10 @@ func TestRatesOfMetrics(t *testing.T) {
 	run := func(rs ...model.Result) model.Run { return model.Run{Results: rs} }
 	r := Rates(run(value("m", 100)), run(value("m", 400)), run(model.Result{Problem: "m", Outcome: model.Crashed, Value: 9}))["m"]
 	require.Equal(t, Rate{Passed: 2, Runs: 3, Valued: 2, Logs: r.Logs, Squares: r.Squares}, r)
-	require.InDelta(t, 200, r.typical(), 1e-9)
+	require.InDelta(t, 200, r.Typical(), 1e-9)
 	require.True(t, r.IsMetric())
 	require.Equal(t, r, valued(100).Add(valued(400)).Add(Rate{Runs: 1}))
-	require.Zero(t, valued(0, 0).typical())
+	require.Zero(t, valued(0, 0).Typical())
 	require.False(t, valued(0).IsMetric())
 	require.Equal(t, 0.05, valued(3).noise(0.05), "one run shows no noise")
 	require.InDelta(t, 0.2, valued(repeat(100, math.Exp(0.2), math.Exp(-0.2))...).noise(0.05), 0.005)
