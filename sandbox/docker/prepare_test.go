@@ -104,6 +104,8 @@ func TestSetupThatFailsSaysWhy(t *testing.T) {
 	_, err = e.Prepare(t.Context(), Target{Image: "registry.invalid/none:1"}, nil)
 	require.ErrorIs(t, err, sandbox.ErrNoImage)
 	require.ErrorContains(t, err, HostGo, "the hint names what needs no registry")
+	require.ErrorContains(t, err, HostPython)
+	require.ErrorContains(t, err, "docker load")
 }
 
 // imported makes an image of somebody else's: one file and no shell.

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -164,4 +165,34 @@ func TestAPythonImageOfSomebodyElse(t *testing.T) {
 	require.True(t, strings.HasPrefix(img.Env["PATH"], site+"/bin:/opt/own/bin:"), img.Env["PATH"])
 	o := in(t, e, img, files, "pytest", "-q")
 	require.True(t, o.OK(), "%s%s", o.Stdout, o.Stderr)
+}
+
+func TestWhatABoxIsToldOfLanguages(t *testing.T) {
+	mod, py := text("go.mod", "module m\n"), text("tools/x.py", "")
+	for name, c := range map[string]struct {
+		image      string
+		files      []model.File
+		goes, pies bool
+	}{
+		"go alone":              {HostGo, nil, true, false},
+		"host-go has no python": {HostGo, []model.File{py}, true, false},
+		"python alone":          {HostPython, nil, false, true},
+		"both":                  {"golang-python:1", []model.File{mod, py}, true, true},
+		"neither":               {"alpine:3", []model.File{text("README", "")}, false, false},
+	} {
+		target := Target{Image: c.image, Tree: model.Tree{Files: c.files}}
+		require.Equal(t, c.goes, target.hasGo(), name)
+		require.Equal(t, c.pies, target.hasPython(), name)
+	}
+	require.Equal(t, usualPath, pathOf(nil))
+	require.Equal(t, "/a:/b", pathOf([]string{"X=1", "PATH=/a:/b"}))
+	require.Equal(t, "/a", pathOf([]string{"PATH=" + site + "/bin:/a"}), "not once more")
+}
+
+func TestAddressesOfPackagesWithoutPasswords(t *testing.T) {
+	t.Setenv("PIP_INDEX_URL", "https://packages.test/simple")
+	t.Setenv("PIP_EXTRA_INDEX_URL", "https://user:word@packages.test/simple")
+	t.Setenv("PIP_TRUSTED_HOST", "")
+	e := &Engine{log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	require.Equal(t, map[string]string{"PIP_INDEX_URL": "https://packages.test/simple"}, e.indexSettings())
 }
