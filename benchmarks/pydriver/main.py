@@ -31,7 +31,7 @@ The report is made of signed frames (channel.py). Frames have "t":
     child    c, ids: child number c is about to run these problems
     begin    c, id: a test or canary starts
     result   c, id, outcome, wall, message: it ended; outcome is pass, fail, skip
-    item     c, id, file: mode collect: one test
+    item     c, id, group: mode collect: one test, group is its id without parameters
     broken   c, file, message: a file could not be collected
     tampered c, why: what runs or judges tests was changed
     exit     c, done, status, running, why, message: the child ended; done says
@@ -46,6 +46,9 @@ import select
 import signal
 import sys
 import time
+
+# How often the problems that are left after one ended its child are run together.
+ROUNDS = 6
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -139,27 +142,29 @@ class Supervisor:
         """Run all, or each alone, and again what a child left that ended early."""
         if self.request["isolate"]:
             return self.each(ids)
-        for _ in range(6):
+        for _ in range(ROUNDS):
             if not ids:
                 return
-            done, running = self.child(self.with_canaries(ids))
+            done, running, _ = self.child(self.with_canaries(ids))
             if done:
                 return
-            suspects = [i for i in ids if running and (i == running or file_of(i) == running)]
+            suspects = [i for i in ids if running in (i, file_of(i))]
             if not suspects or len(suspects) == len(ids):
                 break
             ids = [i for i in ids if i not in suspects]
-            self.alone(suspects, running)
-        self.each(ids)
+            self.by_file(suspects)
+        self.by_file(ids)
 
-    def alone(self, ids, running):
-        """Run those that ended a child: a file that did so while it was imported
-        does it to all its problems."""
-        if len(ids) > 1:
-            done, again = self.child(self.with_canaries(ids))
-            if done or again == running:
-                return
-        self.each(ids)
+    def by_file(self, ids):
+        """Run the problems of each file in a child, and each alone where that is
+        no use. A file that ends its child before any test does it to all its problems."""
+        for file in dict.fromkeys(map(file_of, ids)):
+            here = [i for i in ids if file_of(i) == file]
+            if len(here) > 1:
+                done, _, begun = self.child(self.with_canaries(here))
+                if done or not begun:
+                    continue
+            self.each(here)
 
     def each(self, ids):
         for i in ids:
@@ -181,7 +186,8 @@ class Supervisor:
         return {"files": before + files + after, "ids": ids, "canaries": extra}
 
     def child(self, order):
-        """Run one child to its end. Returns whether it was done, else what it was at."""
+        """Run one child to its end. Returns whether it was done, else what it was at,
+        and whether it had begun with tests."""
         c = self.children
         self.children += 1
         key = os.urandom(32)
@@ -204,7 +210,7 @@ class Supervisor:
                     continue
                 self.report(t="exit", c=c, done=watch.done, status=x["status"], running=watch.running,
                             why=why, message=x["message"])
-                return watch.done, watch.running
+                return watch.done, watch.running, watch.begun
             if watch.left() <= 0 and pid and not why:
                 why = "" if watch.done else "timeout"
                 end(pid)
@@ -228,7 +234,7 @@ class Watch:
 
     def __init__(self, receiver, limit, start):
         self.receiver, self.limit = receiver, limit
-        self.running, self.done = "", False
+        self.running, self.done, self.begun = "", False, False
         self.until = time.monotonic() + start
         self.start = start
 
@@ -252,7 +258,7 @@ class Watch:
             self.running = ""
             return None
         if kind == "begin":
-            self.running, self.until = frame["id"], now + self.limit
+            self.running, self.until, self.begun = frame["id"], now + self.limit, True
         if kind == "result":
             self.running, self.until = "", now + self.start
         return frame

@@ -33,7 +33,7 @@ def plugin(order, send):
             send(t="collected")
             if collecting:
                 for item in items:
-                    send(t="item", id=item.nodeid, file=item.nodeid.partition("::")[0])
+                    send(t="item", id=item.nodeid, group=function_of(item))
                 return
             items[:] = [i for i in items if i.nodeid in wanted or i.nodeid in canaries or function_of(i) in wanted]
             for file in {i.nodeid.partition("::")[0] for i in items} & wanted:
