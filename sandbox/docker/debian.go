@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ratchet/sandbox"
 	"ratchet/sandbox/docker/internal/wire"
@@ -90,9 +91,14 @@ func writeApt(dir, arch string) error {
 		os.WriteFile(filepath.Join(dir, "apt.conf"), fmt.Appendf(nil, aptConf, dir, arch), 0o644))
 }
 
+// aptEndTime is how long the processes that fetch for a killed apt-get may hold
+// its output.
+const aptEndTime = 5 * time.Second
+
 func apt(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-c", filepath.Join(dir, "apt.conf")}, args...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
+	cmd.WaitDelay = aptEndTime
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("apt-get: %w: %s", err, bytes.TrimSpace(out[max(0, len(out)-2000):]))
 	}

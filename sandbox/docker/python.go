@@ -161,9 +161,8 @@ func (e *Engine) finishPython(ctx context.Context, b *box) error {
 	const cache = sandbox.WorkDir + "/ld.so.cache"
 	if err := errors.Join(
 		run(compileSite+" /usr/lib/python3*; ldconfig -C "+cache),
-		// pytest rewrites its plug-ins once more and keeps that as well.
-		run(`env -u PYTHONDONTWRITEBYTECODE python3 -m pytest -q -p no:cacheprovider; test $? = 5`),
-		run(`python3 -m pip --version && python3 -c "import pytest, pytest_timeout, coverage, setuptools, wheel"`),
+		run(`python3 -m pytest -q -p no:cacheprovider --timeout=1; test $? = 5`), // there is no test
+		run(`python3 -m pip --version && python3 -c "import coverage, setuptools, wheel"`),
 	); err != nil {
 		return err
 	}
