@@ -23,8 +23,12 @@ const (
 	maxBenchLine   = 64 << 10 // bytes; longer lines hold no benchmark
 )
 
-// errReadings is wrapped by every error about what a command printed.
-var errReadings = errors.New("the metrics cannot be read")
+// errReadings is wrapped by every error about what a command printed, errForged
+// besides by those that an honest command cannot cause on one tree and not on another.
+var (
+	errReadings = errors.New("the metrics cannot be read")
+	errForged   = errors.New("something else printed results too")
+)
 
 // reading is one number that a command printed.
 type reading struct {
@@ -32,6 +36,7 @@ type reading struct {
 	value      float64
 	better     model.Better // where the format says so
 	busy       float64      // seconds that were spent on measuring it, at the least; 0 when that is not known
+	lines      int          // of a Go benchmark, from which the value was taken
 }
 
 // readMetrics reads the numbers from a command's output, sorted by name. They are
@@ -52,7 +57,7 @@ func readMetrics(out []byte) ([]reading, error) {
 	slices.SortStableFunc(all, func(a, b reading) int { return strings.Compare(a.name, b.name) })
 	for i, r := range all {
 		if i > 0 && all[i-1].name == r.name {
-			return nil, fmt.Errorf("%w: %s is reported twice", errReadings, r.name)
+			return nil, fmt.Errorf("%w: %s is reported twice: %w", errReadings, r.name, errForged)
 		}
 	}
 	if len(all) > maxMetrics {
@@ -77,7 +82,6 @@ func metricName(s string) string {
 type goSeries struct {
 	reading
 	values []float64
-	lines  int // of the benchmark
 }
 
 // readGoBench reads the format of golang.org/design/14313-benchmark-format. The
@@ -128,7 +132,7 @@ func readGoBench(out []byte) ([]reading, error) {
 		if len(packages) > 1 {
 			name = key[0] + "/" + name
 		}
-		s.name, s.value = metricName(name), medianOf(s.values)
+		s.name, s.value, s.lines = metricName(name), medianOf(s.values), len(s.values)
 		if err := s.check(); err != nil {
 			return nil, err
 		}
@@ -179,7 +183,7 @@ func evenLines(lines map[[2]string]int) error {
 		least, most = min(least, n), max(most, n)
 	}
 	if len(lines) > 0 && least != most {
-		return fmt.Errorf("%w: some benchmarks have %d lines and others %d", errReadings, least, most)
+		return fmt.Errorf("%w: some benchmarks have %d lines and others %d: %w", errReadings, least, most, errForged)
 	}
 	return nil
 }

@@ -36,13 +36,13 @@ func TestReadMetrics(t *testing.T) {
 		"an empty object":      {`{}`, nil},
 		"text that is no UTF8": {"\xff{\n{\"a\": 1}", []reading{{name: "a", value: 1}}},
 		"Go": {goOutput, []reading{
-			{name: "Encode/small/B/op", unit: "B/op", value: 16, better: model.BetterLower},
-			{name: "Encode/small/MB/s", unit: "MB/s", value: 12.5, better: model.BetterHigher},
-			{name: "Encode/small/allocs/op", unit: "allocs/op", value: 0, better: model.BetterLower},
-			{name: "Encode/small/ns/op", unit: "ns/op", value: 3e6, better: model.BetterLower, busy: 0.9},
+			{name: "Encode/small/B/op", unit: "B/op", value: 16, better: model.BetterLower, lines: 3},
+			{name: "Encode/small/MB/s", unit: "MB/s", value: 12.5, better: model.BetterHigher, lines: 3},
+			{name: "Encode/small/allocs/op", unit: "allocs/op", value: 0, better: model.BetterLower, lines: 3},
+			{name: "Encode/small/ns/op", unit: "ns/op", value: 3e6, better: model.BetterLower, busy: 0.9, lines: 3},
 		}},
-		"Go, custom units":     {"BenchmarkX 1 5 points\nBenchmarkX\nBenchmarkBroken-4 many", []reading{{name: "X/points", unit: "points", value: 5, better: model.BetterLower}}},
-		"Go, several packages": {"pkg: a\nBenchmarkX 1 5 B/op\npkg: b\nBenchmarkX 1 6 B/op", []reading{{name: "a/X/B/op", unit: "B/op", value: 5, better: model.BetterLower}, {name: "b/X/B/op", unit: "B/op", value: 6, better: model.BetterLower}}},
+		"Go, custom units":     {"BenchmarkX 1 5 points\nBenchmarkX\nBenchmarkBroken-4 many", []reading{{name: "X/points", unit: "points", value: 5, better: model.BetterLower, lines: 1}}},
+		"Go, several packages": {"pkg: a\nBenchmarkX 1 5 B/op\npkg: b\nBenchmarkX 1 6 B/op", []reading{{name: "a/X/B/op", unit: "B/op", value: 5, better: model.BetterLower, lines: 1}, {name: "b/X/B/op", unit: "B/op", value: 6, better: model.BetterLower, lines: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readMetrics([]byte(c.out))

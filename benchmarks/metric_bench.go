@@ -1,0 +1,166 @@
+package benchmarks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"ratchet/internal/model"
+	"ratchet/sandbox"
+)
+
+// maxReopened bounds how often one bench gets a new box for one that the code
+// under test has broken.
+const maxReopened = 64
+
+// metricBench is a tree in a box on which the command is run.
+type metricBench struct {
+	*commandBox
+	suite *metricSuite
+}
+
+func (s *metricSuite) bench(t Target, code model.Tree) *metricBench {
+	return &metricBench{commandBox: s.newBox(t, code), suite: s}
+}
+
+// Run runs the command once and reads every metric from it: they cannot be run
+// apart, so isolate makes no difference.
+func (b *metricBench) Run(ctx context.Context, problems []model.Problem, _ bool) (model.Run, error) {
+	if err := b.usable(); err != nil {
+		return model.Run{}, err
+	}
+	if _, failed := b.failure(); failed {
+		return b.unbuilt(problems), nil
+	}
+	before, err := b.trustedUsage(ctx, problems)
+	if err != nil {
+		return model.Run{}, err
+	}
+	o, err := b.execute(ctx)
+	if err != nil && !errors.Is(err, sandbox.ErrDead) || ctx.Err() != nil {
+		return model.Run{}, fmt.Errorf("suite %q: measure: %w", b.suite.cfg.Name, errors.Join(err, ctx.Err()))
+	}
+	run := model.Run{Truncated: o.Truncated}
+	if err != nil {
+		run.Results = spoilt(problems, model.Crashed, "the sandbox ended while it ran: "+err.Error(), 0)
+	} else {
+		run.Results, run.Tampered = grade(problems, o, before)
+	}
+	run.Sandbox = b.paid()
+	return run, nil
+}
+
+// execute runs the command in a clean box. A box that the code under test broke
+// is replaced and the command run again, in case a run before this one did it;
+// when it breaks that one too the error is ErrDead, and the box is new.
+func (b *metricBench) execute(ctx context.Context) (o sandbox.Outcome, err error) {
+	defer b.clock()()
+	for range 2 {
+		if o, err = b.once(ctx); err == nil {
+			return o, nil
+		}
+		if again := b.recover(ctx, err, maxReopened); again != nil {
+			return o, again
+		}
+	}
+	return o, err
+}
+
+func (b *metricBench) once(ctx context.Context) (out sandbox.Outcome, err error) {
+	if err := b.refresh(ctx); err != nil {
+		return out, err
+	}
+	err = b.batch(ctx, []sandbox.Command{{
+		Argv: slices.Clone(b.suite.cfg.Command), Dir: b.suite.dir(), User: sandbox.Runner,
+		Timeout: b.suite.limit(b.target), MaxOutput: maxCommandOutput, Env: offline(nil),
+	}}, func(_ int, o sandbox.Outcome) error {
+		out = o
+		return nil
+	})
+	return out, err
+}
+
+// grade reads the problems' values from what the command printed. before is
+// what a run of the trusted tree took, nil when there is nothing to compare with.
+func grade(problems []model.Problem, o sandbox.Outcome, before *usage) (results []model.Result, tampered string) {
+	if outcome, message, bad := failedRun(o); bad {
+		return spoilt(problems, outcome, message, o.Wall), ""
+	}
+	found, err := readMetrics(o.Stdout)
+	if errors.Is(err, errForged) {
+		tampered = err.Error()
+	} else if err == nil && before != nil {
+		tampered = before.check(usageOf(found, o.Wall))
+	}
+	if err != nil || tampered != "" {
+		return spoilt(problems, model.Fail, tailOf([]byte(errors.Join(err, said(tampered)).Error())), o.Wall), tampered
+	}
+	byName := map[string]reading{}
+	for _, r := range found {
+		byName[r.name] = r
+	}
+	byName[WallMetric] = wallReading(o)
+	for _, p := range distinct(problems) {
+		results = append(results, measured(p, byName, o))
+	}
+	return results, ""
+}
+
+// said makes an error of a text, nil of none.
+func said(text string) error {
+	if text == "" {
+		return nil
+	}
+	return errors.New(text)
+}
+
+func measured(p model.Problem, found map[string]reading, o sandbox.Outcome) model.Result {
+	r, ok := found[p.Name]
+	if !ok {
+		return model.Result{Problem: p.ID, Outcome: model.Missing, Wall: o.Wall, Message: tailOf([]byte("it was not printed; the output ends with:\n"), o.Stdout)}
+	}
+	res := model.Result{Problem: p.ID, Outcome: model.Pass, Value: r.value, Wall: o.Wall}
+	res.Score = p.Score(res)
+	return res
+}
+
+// failedRun says why nothing that a command printed counts.
+func failedRun(o sandbox.Outcome) (outcome model.Outcome, message string, bad bool) {
+	if o.OK() {
+		return "", "", false
+	}
+	outcome, abrupt := abnormal(o)
+	if !abrupt {
+		outcome = model.Fail
+	}
+	return outcome, tailOf(o.Stdout, []byte("\n"), o.Stderr, []byte("\n"+ending(o))), true
+}
+
+// ending says how a command that failed ended.
+func ending(o sandbox.Outcome) string {
+	switch {
+	case o.TimedOut:
+		return "it took too long"
+	case o.OutOfMemory:
+		return "it ran out of memory"
+	case o.Signal != "":
+		return "it was ended by the signal " + o.Signal
+	}
+	return fmt.Sprintf("exit status %d", o.ExitCode)
+}
+
+// spoilt gives all problems one outcome.
+func spoilt(problems []model.Problem, outcome model.Outcome, message string, wall time.Duration) []model.Result {
+	var out []model.Result
+	for _, p := range distinct(problems) {
+		out = append(out, model.Result{Problem: p.ID, Outcome: outcome, Wall: wall, Message: message, TimedOut: outcome == model.Timeout})
+	}
+	return out
+}
+
+// closing closes b and joins what goes wrong with err.
+func closing(ctx context.Context, b Bench, err error) error {
+	return errors.Join(err, b.Close(ctx))
+}
