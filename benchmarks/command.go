@@ -75,8 +75,15 @@ func (s *commandSuite) Affected(_ model.Tree, _ []string, problems []model.Probl
 	return problems
 }
 
-// Warm prepares the trusted tree, which fills the caches of its compilers.
-func (s *commandSuite) Warm() []sandbox.Command { return s.prepareCommands(s.cfg.Prepare) }
+// Warm prepares the trusted tree, which fills the caches of its compilers; those
+// of Go programs also with the counters of coverage.
+func (s *commandSuite) Warm() []sandbox.Command {
+	cmds := s.prepareCommands(s.cfg.Prepare)
+	if counted, ok := goCovered(s.cfg.Prepare); ok {
+		cmds = append(cmds, s.prepareCommands(counted)...)
+	}
+	return cmds
+}
 
 func (s *commandSuite) prepareCommands(prepare [][]string) []sandbox.Command {
 	var cmds []sandbox.Command

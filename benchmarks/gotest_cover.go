@@ -173,13 +173,11 @@ func profileLines(out []byte) []byte {
 
 // coverage maps profiles to files of the tree.
 func coverage(mods []goModule, t model.Tree, lines map[string][]byte) (model.Coverage, error) {
-	out := model.Coverage{Hits: map[string][]int{}}
 	hits := map[string][]model.Block{}
-	index := map[model.Block]int{}
 	for id, text := range lines {
 		parsed, err := cover.ParseProfilesFromReader(strings.NewReader("mode: atomic\n" + string(text)))
 		if err != nil {
-			return out, fmt.Errorf("read the coverage of %s: %w", id, err)
+			return model.Coverage{}, fmt.Errorf("read the coverage of %s: %w", id, err)
 		}
 		for _, p := range parsed {
 			file, ok := sourceFile(mods, t, p.FileName)
@@ -189,8 +187,20 @@ func coverage(mods []goModule, t model.Tree, lines map[string][]byte) (model.Cov
 			for _, b := range p.Blocks {
 				block := model.Block{File: file, StartLine: b.StartLine, StartCol: b.StartCol, EndLine: b.EndLine, EndCol: b.EndCol}
 				hits[id] = append(hits[id], block)
-				index[block] = 0
 			}
+		}
+	}
+	return indexBlocks(hits), nil
+}
+
+// indexBlocks lists the blocks that any problem ran, in the order of the source,
+// and for each problem which of them.
+func indexBlocks(hits map[string][]model.Block) model.Coverage {
+	out := model.Coverage{Hits: map[string][]int{}}
+	index := map[model.Block]int{}
+	for _, blocks := range hits {
+		for _, b := range blocks {
+			index[b] = 0
 		}
 	}
 	for b := range index {
@@ -207,7 +217,7 @@ func coverage(mods []goModule, t model.Tree, lines map[string][]byte) (model.Cov
 		slices.Sort(out.Hits[id])
 		out.Hits[id] = slices.Compact(out.Hits[id])
 	}
-	return out, nil
+	return out
 }
 
 func compareBlocks(a, b model.Block) int {
