@@ -39,6 +39,7 @@ func Rules() []Rule {
 		{From: "guard", To: []string{"failures"}},
 		{From: "failures", To: []string{"internal/natsx"}},
 		{From: "benchmarks", To: []string{"sandbox", "internal/pysrc"}},
+		{From: "benchmarks/suites", To: []string{"benchmarks", "sandbox"}},
 		{From: "sandbox"},
 		{From: "sandbox/docker", To: []string{"sandbox"}},
 		{From: "sandbox/sandboxtest", To: []string{"sandbox"}},
@@ -104,7 +105,7 @@ func Restrictions() []Restriction {
 		{
 			Packages: []string{"os", "net", "io/fs", "syscall", "path/filepath"},
 			Only: []string{
-				"cmd", "e2e", "workers", "activities", "benchmarks", "sandbox", "sandbox/docker", "sandbox/sandboxtest", "examples", "failures", "guard",
+				"cmd", "e2e", "workers", "activities", "benchmarks", "benchmarks/suites", "sandbox", "sandbox/docker", "sandbox/sandboxtest", "examples", "failures", "guard",
 				"internal/aa", "internal/artifact", "internal/campaign", "internal/control", "internal/devstack", "internal/diagnose", "internal/lint", "internal/llm",
 				"internal/natsx", "internal/patch", "internal/propose", "internal/repo", "internal/report", "internal/store",
 			},
