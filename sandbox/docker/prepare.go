@@ -159,7 +159,11 @@ func targetKey(base string, t Target) (string, error) {
 		c.Stdin = nil
 		warm[i] = c
 	}
-	rest, err := json.Marshal([]any{recipe, base, t.Dir, t.Setup, warm})
+	parts := []any{recipe, base, t.Dir, t.Setup, warm}
+	if t.hasPython() {
+		parts = append(parts, siteRecipe)
+	}
+	rest, err := json.Marshal(parts)
 	if err != nil {
 		return "", err
 	}

@@ -1,11 +1,13 @@
 package docker
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -28,6 +30,8 @@ const (
 	site = "/.ratchet/site"
 	// pythonRecipe is part of the key of host-python; raise it when that is made differently.
 	pythonRecipe = "python 1"
+	// siteRecipe is the same for what set-up leaves of Python.
+	siteRecipe = "site 1"
 )
 
 // pythonPackages are asked of apt-get, which adds what they need. What a test
@@ -38,13 +42,13 @@ var pythonPackages = []string{
 	"base-files", "ca-certificates", "coreutils", "dash", "findutils", "grep", "libc-bin", "sed", "tar", "tzdata",
 }
 
-// pythonEnv is what Python needs in a box. path is the PATH of the image.
+// pythonEnv is what Python needs in a box. own is the PATH of the image.
 // Compiled files are not written, since Python takes one for up to date when
 // an edit kept size and second; packages of set-up are found, those that code
 // under test could have put into its home are not; pip never looks for a network.
-func pythonEnv(path string) map[string]string {
+func pythonEnv(own string) map[string]string {
 	return map[string]string{
-		"PATH": site + "/bin:" + path, "LANG": "C.UTF-8",
+		"PATH": site + "/bin:" + own, "LANG": "C.UTF-8",
 		"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUSERBASE": site,
 		"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1",
 	}
@@ -170,9 +174,7 @@ func (e *Engine) finishPython(ctx context.Context, b *box) error {
 	if err != nil {
 		return err
 	}
-	body := stream(func(r *rootfs) error { return r.file("/etc/ld.so.cache", 0o644, data) })
-	defer body.Close()
-	return e.wrap("copy a file into", b.id, e.api.CopyToContainer(ctx, b.id, "/", body, container.CopyToContainerOptions{}))
+	return e.copyFiles(ctx, b, map[string]string{"/etc/ld.so.cache": string(data)})
 }
 
 // compileSite compiles all sources below the folders that follow it; one that
@@ -204,11 +206,13 @@ func (e *Engine) indexSettings() map[string]string {
 	return env
 }
 
-// finishSite compiles what set-up has installed, and refuses a copy of the
-// target itself.
+// finishSite compiles what set-up has installed, makes every Python of the
+// image find it, and refuses a copy of the target itself.
 func (e *Engine) finishSite(ctx context.Context, b *box, t Target) error {
-	c := sandbox.Command{Argv: []string{"python3", "-c", listCopies, "file://" + t.Dir}, User: sandbox.Builder, Timeout: time.Minute}
-	o, err := b.Exec(ctx, c)
+	python := func(limit time.Duration, args ...string) (sandbox.Outcome, error) {
+		return b.Exec(ctx, sandbox.Command{Argv: append([]string{"python3"}, args...), User: sandbox.Builder, Timeout: limit})
+	}
+	o, err := python(time.Minute, "-c", listCopies, "file://"+t.Dir)
 	if err != nil || o.ExitCode == 127 { // as shells say that there is no such program
 		return err
 	}
@@ -217,10 +221,51 @@ func (e *Engine) finishSite(ctx context.Context, b *box, t Target) error {
 			Err:  fmt.Errorf("a copy of the target's own code was installed, on which changes to the target would have no effect: %s", strings.Join(copies, ", ")),
 			Hint: "install it with `pip install -e`, or install only what it needs, for example `pip install -r requirements.txt`"}
 	}
-	c.Argv, c.Timeout = append(strings.Fields(compileSite), site), setUpTime
-	_, err = b.Exec(ctx, c)
-	return err
+	if _, err := python(setUpTime, append(strings.Fields(compileSite)[1:], site)...); err != nil {
+		return err
+	}
+	if o, err = python(time.Minute, "-c", "import site; print(site.getsitepackages()[-1])"); err != nil {
+		return err
+	}
+	dir := strings.TrimSpace(string(o.Stdout)) // the last that Python looks into, when all others are known
+	if !o.OK() || !path.IsAbs(dir) || path.Clean(dir) != dir {
+		return &sandbox.Error{Op: "set up", Object: t.Image, Err: fmt.Errorf("python3 does not say where its packages are: %s", describe(o))}
+	}
+	return e.copyFiles(ctx, b, map[string]string{dir + "/ratchet-site.pth": "import ratchet_site\n", dir + "/ratchet_site.py": siteModule})
 }
+
+// copyFiles lays files of root's into a box with a writable root.
+func (e *Engine) copyFiles(ctx context.Context, b *box, files map[string]string) error {
+	body := stream(func(r *rootfs) error {
+		for _, name := range sortedKeys(files) {
+			// Only the file: an entry for its folder would change that.
+			if err := r.header(name, 0o644, 0, tar.TypeReg, int64(len(files[name])), timeOf([]byte(files[name]))); err != nil {
+				return err
+			}
+			if _, err := io.WriteString(r.tw, files[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	defer body.Close()
+	return e.wrap("copy files into", b.id, e.api.CopyToContainer(ctx, b.id, "/", body, container.CopyToContainerOptions{}))
+}
+
+// siteModule is imported by every Python of an image as it starts. Python
+// leaves out the user base where it is told to be on its own (-I, -s); the
+// packages of set-up are no user's, and come before those of the image. What an
+// editable install points to in the work area comes last: it stands in nobody's way.
+const siteModule = `import site, sys
+
+if not site.ENABLE_USER_SITE:
+    before = list(sys.path)
+    site.addsitedir("` + site + `/lib/python%d.%d/site-packages" % sys.version_info[:2])
+    added = [p for p in sys.path if p not in before]
+    ours = [p for p in added if p.startswith("` + site + `/")]
+    at = next((i for i, p in enumerate(before) if p.endswith("-packages")), len(before))
+    sys.path[:] = before[:at] + ours + before[at:] + [p for p in added if p not in ours]
+`
 
 // listCopies prints the packages that were installed, as a copy, from a folder
 // at or below the URL in its argument.

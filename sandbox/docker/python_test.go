@@ -78,6 +78,15 @@ var installs = []string{
 	"python3 -m pip install --no-index --no-build-isolation -e . && dep-tool | grep -x 42",
 }
 
+// isolated checks that what set-up installed is found by a Python on its own
+// too, after the standard library and before what the image has.
+const isolated = `
+import sys, dep, mine
+where = [i for i, p in enumerate(sys.path) if p.startswith("` + site + `")]
+assert where and sys.path[where[0] - 1].endswith("lib-dynload") and sys.path[where[-1] + 1].endswith("-packages"), sys.path
+assert sys.path[-1] == "/box/src/src", sys.path
+`
+
 func TestSetupInstallsPythonPackages(t *testing.T) {
 	e := engine(t)
 	files := project(t, "84")
@@ -85,6 +94,8 @@ func TestSetupInstallsPythonPackages(t *testing.T) {
 	require.Contains(t, said, "set-up: "+installs[0])
 
 	o := in(t, e, img, files, "pytest", "-q")
+	require.True(t, o.OK(), "%s%s", o.Stdout, o.Stderr)
+	o = in(t, e, img, files, "python3", "-I", "-c", isolated)
 	require.True(t, o.OK(), "%s%s", o.Stdout, o.Stderr)
 	o = in(t, e, img, files, "dep-tool")
 	require.Equal(t, "42\n", string(o.Stdout), "%s", o.Stderr)
