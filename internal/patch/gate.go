@@ -20,7 +20,7 @@ const (
 	RuleLarge       = "large"       // over a limit of the policy
 	RuleBinary      = "binary"      // not text
 	RuleBoilerplate = "boilerplate" // a model's words in place of the file
-	RuleParse       = "parse"       // a Go file that does not parse
+	RuleParse       = "parse"       // a Go or Python file that does not parse
 	RuleWhitespace  = "whitespace"  // only white space changes
 	RuleComments    = "comments"    // only comments change
 	RuleReach       = "reach"       // adds code that only serves to reach into the grader
@@ -60,8 +60,8 @@ func Gate(base model.Tree, c model.Candidate, p Policy) *Refusal {
 		return r
 	}
 	for _, ch := range all {
-		for _, check := range []func(change) *Refusal{gateBinary, gateBoilerplate, gateParse, gateReach} {
-			if r := check(ch); r != nil {
+		for _, check := range []func(model.Tree, change) *Refusal{gateBinary, gateBoilerplate, gateParse, gateReach, gateReachPython, gateShadow} {
+			if r := check(base, ch); r != nil {
 				r.Path = ch.path
 				return r
 			}
@@ -159,7 +159,7 @@ func gateSize(all []change, p Policy) *Refusal {
 	return nil
 }
 
-func gateBinary(c change) *Refusal {
+func gateBinary(_ model.Tree, c change) *Refusal {
 	if isBinary(c.newData()) {
 		return &Refusal{Rule: RuleBinary, Why: "the new content is not UTF-8 text"}
 	}

@@ -45,7 +45,7 @@ func Add(x, y int) int {
 var stop = os.Exit
 `
 
-var gateBase = tree("a.go", goFile, "a_test.go", "package a\n", "s.py", "# one\ndef f():\n    return 1\n", "conf.yaml", "a: 1\n", "README.md", "# a\n",
+var gateBase = tree("a.go", goFile, "a_test.go", "package a\n", "s.py", "# one\ndef f():\n    return 1\n", "conf.yaml", "a: 1\n", "q.py", "x = \"a\"\ny = (1, 2)\n", "README.md", "# a\n",
 	"vendor/v.go", "package v\n", "old.go", "//go:build linux\n\npackage a\n").
 	With(model.Edit{Path: "link", Data: []byte("/etc"), Mode: model.ModeSymlink})
 
@@ -71,7 +71,7 @@ func TestGate(t *testing.T) {
 		"a new file with a constraint": {"", edits("sub/b.go", "//go:build linux\n\npackage b\n")},
 		"a deleted file":               {"", []model.Edit{{Path: "old.go", Delete: true}}},
 		"a new mode":                   {"", []model.Edit{{Path: "s.py", Mode: model.ModeExec, Data: []byte("# one\ndef f():\n    return 1\n")}}},
-		"indentation in Python":        {"", edits("s.py", "# one\ndef f():\n  return 1\n")},
+		"indentation in Python":        {patch.RuleWhitespace, edits("s.py", "# one\ndef f():\n  return 1\n")},
 		"a file becomes a folder":      {"", append(edits("old.go/x.go", "package x\n"), model.Edit{Path: "old.go", Delete: true})},
 		"no edits":                     {patch.RuleEmpty, nil},
 		"up":                           {patch.RulePath, edits("../a.go", "package a\n")},
@@ -99,6 +99,13 @@ func TestGate(t *testing.T) {
 		"only comments":                {patch.RuleComments, []model.Edit{changed("// wrong", "// is it?")}},
 		"a comment more":               {patch.RuleComments, []model.Edit{changed("// Add adds.", "// Add adds.\n// Well.")}},
 		"a comment less":               {patch.RuleComments, []model.Edit{changed(" // wrong", "")}},
+		"a block in Python":            {"", edits("s.py", "# one\ndef f():\n    if g:\n        return 1\n")},
+		"a docstring in Python":        {patch.RuleComments, edits("s.py", "# one\ndef f():\n    \"\"\"One.\"\"\"\n    return 1\n")},
+		"quotes in Python":             {patch.RuleWhitespace, edits("q.py", "x = 'a'\n\ny = (1,  2)\n")},
+		"an encoding in Python":        {patch.RuleReach, edits("s.py", "# coding: utf-7\ndef f():\n    return 1\n")},
+		"Python that does not parse":   {patch.RuleParse, edits("s.py", "# one\ndef f(:\n    return 1\n")},
+		"an expression that is none":   {patch.RuleParse, edits("s.py", "# one\ndef f():\n    return 1 +\n")},
+		"a new file that is no Python": {patch.RuleParse, edits("n.py", "def f()\n")},
 		"comments in Python":           {patch.RuleComments, edits("s.py", "# two\n\ndef f():\n    return 1\n")},
 		"comments in two files":        {patch.RuleComments, append(edits("s.py", "# two\ndef f():\n    return 1\n"), changed("// wrong", "//"))},
 		"only formatting":              {patch.RuleWhitespace, []model.Edit{changed("\treturn x - y", "    return x  -  y")}},

@@ -8,6 +8,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"ratchet/internal/model"
 )
 
 type substanceKind int
@@ -26,6 +28,9 @@ func substance(c change) substanceKind {
 	}
 	if path.Ext(c.path) == ".go" {
 		return goSubstance(c.old.Data, c.new.Data)
+	}
+	if isPython(c.path) {
+		return pySubstance(c)
 	}
 	return lineSubstance(c.path, c.old.Data, c.new.Data)
 }
@@ -112,8 +117,13 @@ func codeLines(src []byte, mark string) []byte {
 	return out
 }
 
-func gateParse(c change) *Refusal {
-	if c.new == nil || path.Ext(c.path) != ".go" {
+func gateParse(_ model.Tree, c change) *Refusal {
+	switch {
+	case c.new == nil:
+		return nil
+	case isPython(c.path):
+		return gateParsePython(c)
+	case path.Ext(c.path) != ".go":
 		return nil
 	}
 	if _, err := parser.ParseFile(token.NewFileSet(), c.path, c.new.Data, parser.SkipObjectResolution); err != nil {
@@ -130,7 +140,7 @@ var elided = regexp.MustCompile(`(?i)^\s*(?://|#|/\*|--|<!--)?\s*(?:\.\.\.|…)\
 
 // gateBoilerplate refuses a file that holds what a model says around a file.
 // It is small and strict, and looks only at what the old file did not have.
-func gateBoilerplate(c change) *Refusal {
+func gateBoilerplate(_ model.Tree, c change) *Refusal {
 	text := string(c.newData())
 	if c.new == nil || isProse(c.path) {
 		return nil

@@ -1,0 +1,196 @@
+package patch
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"ratchet/internal/model"
+	"ratchet/internal/pysrc"
+)
+
+// pyReach is what a Python file does that only serves to reach into the grader,
+// or that a benchmark can be told by.
+type pyReach struct {
+	hard map[finding]int  // counted: none may be added
+	soft map[finding]bool // a file that has one may have more
+}
+
+// gateReachPython refuses what a Python file has more of than before, as gateReach
+// does for Go. It reads the source alone: what a program builds at run time is
+// caught, if at all, by what it must use to do so.
+func gateReachPython(base model.Tree, c change) *Refusal {
+	if c.new == nil || !isPython(c.path) {
+		return nil
+	}
+	own := ownModules(base)
+	was, now := pyReaches(c.oldData(), own), pyReaches(c.newData(), own)
+	if f := was.added(now); f != "" {
+		return &Refusal{Rule: RuleReach, Why: "it adds " + string(f)}
+	}
+	return nil
+}
+
+func isPython(name string) bool { return path.Ext(name) == ".py" || path.Ext(name) == ".pyw" }
+
+// added is the first thing, in the order of the alphabet, that now has more of.
+func (p pyReach) added(now pyReach) finding {
+	first := finding("")
+	note := func(f finding) {
+		if first == "" || f < first {
+			first = f
+		}
+	}
+	for f, n := range now.hard {
+		if n > p.hard[f] {
+			note(f)
+		}
+	}
+	for f := range now.soft {
+		if !p.soft[f] {
+			note(f)
+		}
+	}
+	return first
+}
+
+// ownModules are the names under which code of a tree itself can be imported, but
+// for those that hide something else: files and folders that hold Python.
+func ownModules(base model.Tree) func(module string) bool {
+	own := map[string]bool{}
+	for _, f := range base.Files {
+		if !isPython(f.Path) {
+			continue
+		}
+		parts := strings.Split(strings.TrimSuffix(f.Path, path.Ext(f.Path)), "/")
+		for _, p := range parts {
+			own[p] = own[p] || !stdModules[p]
+		}
+	}
+	return func(module string) bool { return strings.HasPrefix(module, ".") || own[rootOf(module)] }
+}
+
+// pyReaches lists the findings of a file; of one that does not parse, none.
+func pyReaches(src []byte, own func(string) bool) pyReach {
+	out := pyReach{hard: map[finding]int{}, soft: map[finding]bool{}}
+	if len(src) == 0 {
+		return out
+	}
+	if m := codingCookie(src); m != "" {
+		out.hard[finding("the source encoding "+m)]++
+	}
+	file, err := pysrc.Parse(src)
+	if err != nil {
+		return out
+	}
+	w := &pyWalker{out: out, own: own, imports: map[string]string{}, defined: map[string]bool{}}
+	w.file(file)
+	return out
+}
+
+var cookie = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+
+// codingCookie is the encoding that a file declares in its first two lines (PEP
+// 263), "" for none and UTF-8. Another one can hide code from whoever reads UTF-8.
+func codingCookie(src []byte) string {
+	for i, line := range strings.SplitN(string(src), "\n", 3) {
+		if i == 2 {
+			break
+		}
+		if m := cookie.FindStringSubmatch(line); m != nil {
+			switch strings.ReplaceAll(strings.ToLower(m[1]), "_", "-") {
+			case "utf-8", "utf8", "ascii", "us-ascii":
+				return ""
+			}
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// pyWalker reads one file.
+type pyWalker struct {
+	out     pyReach
+	own     func(string) bool
+	imports map[string]string // local name to what it stands for, dotted
+	defined map[string]bool   // functions and classes of the module: they hide builtins
+	exiting map[string]bool   // functions of the module that end the process
+	params  []map[string]bool // parameters of the functions around, which hide names
+	inDef   int               // functions around
+	guarded int               // if __name__ == "__main__" around
+	tokens  []pysrc.Token     // of the statement being read
+	nested  int               // literals of code inside each other
+}
+
+func (w *pyWalker) hard(what string) { w.out.hard[finding(what)]++ }
+
+func (w *pyWalker) soft(what string) {
+	if w.guarded == 0 { // what a script does when it is run is no concern of a test
+		w.out.soft[finding(what)] = true
+	}
+}
+
+func (w *pyWalker) file(f *pysrc.File) {
+	for _, imp := range f.Imports() {
+		w.importOf(imp)
+	}
+	for _, s := range f.Body {
+		if s.Kind == "def" || s.Kind == "class" {
+			w.defined[definedName(s)] = true
+		}
+	}
+	w.exiting = w.exitingFuncs(f)
+	w.block(f.Body)
+}
+
+// importOf notes what a name stands for, and what must not be imported.
+func (w *pyWalker) importOf(i pysrc.Import) {
+	module := strings.Repeat(".", i.Level) + i.Module
+	full := module
+	switch {
+	case i.Name == "" && i.As == rootOf(module): // import a.b binds a
+		w.imports[i.As] = rootOf(module)
+	case i.Name == "":
+		w.imports[i.As] = module
+	default:
+		full = strings.TrimSuffix(module, ".") + "." + i.Name
+		if i.Level > 0 && i.Module == "" {
+			full = module + i.Name
+		}
+		w.imports[i.As] = full
+	}
+	switch {
+	case i.Level > 0 && !testModule(full), w.own(module) && !testModule(full):
+	case within(graderModules, full):
+		w.out.soft[finding("the import of "+module)] = true
+	case testModule(full):
+		w.out.soft[finding("the import of the test module "+module)] = true
+	case strings.HasPrefix(module, "pytest_"):
+		w.hard("the import of " + module)
+	case i.Name == "*" && sensitiveModules[rootOf(module)]:
+		w.hard("the import of everything from " + module)
+	case i.Name != "" && within(exposed, full):
+		w.hard("the import of " + full)
+	case i.Name != "" && within(outside, full):
+		w.soft("the import of " + full)
+	}
+}
+
+// testModule says that part of a module's name is that of tests.
+func testModule(name string) bool {
+	for _, p := range strings.Split(name, ".") {
+		if p == "tests" || p == "conftest" || strings.HasPrefix(p, "test_") || strings.HasSuffix(p, "_test") {
+			return true
+		}
+	}
+	return false
+}
+
+func definedName(s *pysrc.Stmt) string {
+	for i, t := range s.Tokens {
+		if (t.Is("def") || t.Is("class")) && i+1 < len(s.Tokens) {
+			return s.Tokens[i+1].Text
+		}
+	}
+	return ""
+}
