@@ -298,7 +298,11 @@ func (b *box) Get(ctx context.Context, path string, limit int64) ([]byte, error)
 // slowed the old one down for good (priority, limits).
 func (b *box) Reset(ctx context.Context) error {
 	b.op.Lock()
-	b.drop(sandbox.Runner)
+	b.take(sandbox.Runner)
+	if s := b.sessions[sandbox.Runner]; s != nil {
+		s.finish()
+		delete(b.sessions, sandbox.Runner)
+	}
 	b.op.Unlock()
 	return b.call(ctx, b.id, sandbox.Runner, wire.Request{Op: wire.OpReset}, nil, nil)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
@@ -77,6 +78,22 @@ func newSession(conn types.HijackedResponse) *session {
 func (s *session) close() {
 	s.conn.Close()
 	_ = s.pipe.Close()
+}
+
+// endWait bounds how long a helper that is told to end is waited for.
+const endWait = 2 * time.Second
+
+// finish ends the helper and returns when it is gone: on its way out it kills what
+// runs as its user, which must not be the helper that comes after it. One that
+// does not end in time is left to the next one, which kills it.
+func (s *session) finish() {
+	late := time.AfterFunc(endWait, s.close)
+	defer late.Stop()
+	if err := s.conn.CloseWrite(); err != nil {
+		s.close()
+	}
+	<-s.done
+	s.close()
 }
 
 func (s *session) send(r wire.Request) error { return s.out.WriteJSON(wire.KindRequest, r) }
