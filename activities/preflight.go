@@ -135,9 +135,11 @@ func Measure(ctx context.Context, boxes Boxes, spec campaign.Spec, dir string, r
 		Spec:    sandbox.Spec{Image: img.ID, Env: img.Env, Network: sandbox.NetworkNone, Limits: limits(spec), Purpose: "benchmark " + spec.Name},
 		Trusted: c.Tree, Code: c.Tree,
 	}
-	if c.Problems, err = Discover(ctx, c.Suites, aim); err != nil {
+	all, err := Discover(ctx, c.Suites, aim)
+	if err != nil {
 		return model.Benchmark{}, err
 	}
+	c.Problems = trial.Weigh(all, weights(spec))
 	aim.Problems = c.Problems
 	b, err := openBenches(ctx, c.Suites, aim, &pulse{})
 	if err != nil {
