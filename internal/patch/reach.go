@@ -122,17 +122,17 @@ func (r *reachWalker) checkImports() {
 func (r *reachWalker) checkDirectives() {
 	for _, group := range r.file.Comments {
 		for _, c := range group.List {
-			if strings.HasPrefix(c.Text, "//go:linkname") {
-				r.add("%s", strings.Join(strings.Fields(c.Text), " "))
-			}
+			r.checkDirective(c.Text)
 		}
 	}
 }
 
 // marker matches text by which test runners report results or are controlled.
-var marker = regexp.MustCompile(`--- (?:PASS|FAIL|SKIP|BENCH)|=== (?:RUN|PAUSE|CONT|NAME)|"Action":\s*"(?:pass|fail|skip|run)"|(?:^|[^\w-])--?test\.|^test\.(?:run|v|list|skip|count|timeout|short|failfast|parallel|bench|paniconexit0|testlogfile|gocoverdir|coverprofile|outputdir)\b`)
+var marker = regexp.MustCompile(`--- (?:PASS|FAIL|SKIP|BENCH)|=== (?:RUN|PAUSE|CONT|NAME)|"Action":\s*"(?:pass|fail|skip|run)"|(?:^|[^\w-])--?test\.|^test\.(?:run|v|list|skip|count|timeout|short|failfast|parallel|bench|paniconexit0|testlogfile|gocoverdir|coverprofile|outputdir)\b|` +
+	`^\.test$|testing\.(?:tRunner|\()|/proc/(?:self|\d|%)|^GOCOVERDIR$`)
 
 func (r *reachWalker) checkNode(n ast.Node) bool {
+	r.checkProbe(n)
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
 		if s, ok := constString(n); ok {

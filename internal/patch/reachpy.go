@@ -179,7 +179,7 @@ func (w *pyWalker) importOf(i pysrc.Import) {
 // testModule says that part of a module's name is that of tests.
 func testModule(name string) bool {
 	for _, p := range strings.Split(name, ".") {
-		if p == "tests" || p == "conftest" || strings.HasPrefix(p, "test_") || strings.HasSuffix(p, "_test") {
+		if p == "test" || p == "tests" || p == "conftest" || strings.HasPrefix(p, "test_") || strings.HasSuffix(p, "_test") {
 			return true
 		}
 	}

@@ -70,6 +70,33 @@ func TestHonestPythonPasses(t *testing.T) {
 	}
 }
 
+func gateGo(old, new string) *patch.Refusal {
+	from := tree("go.mod", "module a\n")
+	if old != pyFile {
+		from = from.With(edits("a.go", old)...)
+	}
+	return patch.Gate(from, model.Candidate{Edits: edits("a.go", new)}, patch.Policy{})
+}
+
+func TestGoCheatsAreRefused(t *testing.T) {
+	cases := corpus(t, "go_cheats.txtar")
+	require.GreaterOrEqual(t, len(cases), 21)
+	for _, c := range cases {
+		t.Run(c[0], func(t *testing.T) {
+			r := gateGo(c[1], c[2])
+			require.NotNil(t, r)
+			require.Equal(t, patch.RuleReach, r.Rule, r)
+			require.Nil(t, gateGo(c[2], c[2]+"\n\nvar answer = 42\n"), "a file may go on as it is")
+		})
+	}
+}
+
+func TestHonestGoPasses(t *testing.T) {
+	for _, c := range corpus(t, "go_honest.txtar") {
+		t.Run(c[0], func(t *testing.T) { require.Nil(t, gateGo(c[1], c[2])) })
+	}
+}
+
 // TestPythonThatStaysPasses says that what a file does already, it may go on
 // doing: each cheat passes where it is the old file too.
 func TestPythonThatStaysPasses(t *testing.T) {
