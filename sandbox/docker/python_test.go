@@ -171,10 +171,10 @@ func TestAPythonImageOfSomebodyElse(t *testing.T) {
 		require.NoError(t, err)
 	})
 
-	files := project(t, "84")
-	img, _ := prepare(t, e, Target{Image: ref, Tree: model.Tree{Files: append(files, unique())}, Setup: append([]string{"echo 'a shell' | cat >&2"}, installs...)})
+	files := []model.File{wheel(t), text("requirements.txt", "dep\n"), text("test_dep.py", "import dep\n\ndef test_dep():\n    assert dep.answer() == 42\n")}
+	img, _ := prepare(t, e, Target{Image: ref, Tree: model.Tree{Files: append(files, unique())}, Setup: []string{installs[0] + " | cat >&2"}})
 	require.True(t, strings.HasPrefix(img.Env["PATH"], site+"/bin:/opt/own/bin:"), img.Env["PATH"])
-	o := in(t, e, img, files, "pytest", "-q")
+	o := in(t, e, img, files, "sh", "-c", "python3 -I -c 'import dep' && dep-tool && pytest -q")
 	require.True(t, o.OK(), "%s%s", o.Stdout, o.Stderr)
 }
 
