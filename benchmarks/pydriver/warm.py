@@ -1,0 +1,139 @@
+"""What programs need not do again: compiling source that has not changed, and
+importing the standard library. Nothing of the code under test is imported."""
+
+import os
+import sys
+import sysconfig
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+MAX_SOURCES = 5000
+# Modules that do something when they are imported.
+NOISY = {"this", "antigravity", "idlelib", "tkinter", "turtle", "turtledemo", "__main__"}
+
+
+class Notes:
+    """What programs tell the server about their imports while they run, one line
+    each, so that one that is killed has told too."""
+
+    def __init__(self):
+        self.fd = -1  # in the server itself
+
+    def add(self, kind, text):
+        line = ("%s %s\n" % (kind, text)).encode("utf-8", "surrogateescape")
+        if self.fd >= 0 and len(line) < 512:  # shorter than what a pipe takes at once
+            try:
+                os.write(self.fd, line)
+            except OSError:
+                self.fd = -1
+
+    @staticmethod
+    def read(data):
+        for line in bytes(data).split(b"\n")[:-1]:
+            kind, _, text = line.decode("utf-8", "surrogateescape").partition(" ")
+            yield kind, text
+
+
+class Compiled:
+    """Code objects by the exact source that they come from."""
+
+    def __init__(self, folder, notes):
+        self.folder, self.notes = folder + os.sep, notes
+        self.stdlib = sysconfig.get_path("stdlib") + os.sep
+        self.modules = {}  # path to (source, code)
+        self.tests = {}  # likewise, with pytest's assertions
+        self.hook_modules()
+        self.hook_tests()
+
+    def hook_modules(self):
+        original = SourceFileLoader.get_code
+
+        def get_code(loader, name):
+            path = loader.path
+            if path.startswith(self.folder):
+                known = self.modules.get(path)
+                if known and known[0] == loader.get_data(path):
+                    return known[1]
+                self.notes.add("module", path)
+            elif path.startswith(self.stdlib):
+                self.notes.add("library", name)
+            return original(loader, name)
+
+        SourceFileLoader.get_code = get_code
+
+    def hook_tests(self):
+        try:
+            from _pytest.assertion import rewrite
+            self.rewrite = rewrite._rewrite_test
+        except (ImportError, AttributeError):  # another version of pytest: slower, not wrong
+            self.rewrite = None
+            return
+
+        def _rewrite_test(fn, config):
+            path = str(fn)
+            known = self.tests.get(path)
+            if known and not config.getini("enable_assertion_pass_hook") and known[0] == read(path):
+                return os.stat(path), known[1]
+            self.notes.add("test", path)
+            return self.rewrite(fn, config)
+
+        rewrite._rewrite_test = _rewrite_test
+
+    def learn(self, kind, path, edited):
+        """Compile what a program had to compile itself, unless it was edited."""
+        if not path.startswith(self.folder) or path in edited:
+            return
+        if kind == "module":
+            self.keep(self.modules, path, lambda: compile(read(path), path, "exec", dont_inherit=True))
+        elif kind == "test" and self.rewrite:
+            self.keep(self.tests, path, lambda: self.rewrite(Path(path), PlainConfig)[1])
+
+    @staticmethod
+    def keep(table, path, build):
+        if path in table or len(table) >= MAX_SOURCES:
+            return
+        try:
+            source = read(path)
+            code = build()
+            if source == read(path):
+                table[path] = (source, code)
+        except Exception:  # each program meets the error itself
+            pass
+
+
+class PlainConfig:
+    """As much of pytest's configuration as the rewriting of assertions reads."""
+
+    @staticmethod
+    def getini(name):
+        return False
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+class Library:
+    """The modules of the standard library, but for those whose name something in
+    the tree has."""
+
+    def __init__(self, source):
+        self.names = set(getattr(sys, "stdlib_module_names", ())) - NOISY - self.taken(source)
+
+    @staticmethod
+    def taken(source):
+        names = set()
+        for _, folders, files in os.walk(source):
+            names.update(folders)
+            names.update(f.partition(".")[0] for f in files)
+        return names
+
+    def learn(self, name):
+        top = name.partition(".")[0]
+        if top not in self.names or name in sys.modules:
+            return
+        try:
+            __import__(name)
+        except Exception:
+            self.names.discard(top)
