@@ -209,10 +209,7 @@ func (e *Engine) indexSettings() map[string]string {
 // finishSite compiles what set-up has installed, makes every Python of the
 // image find it, and refuses a copy of the target itself.
 func (e *Engine) finishSite(ctx context.Context, b *box, t Target) error {
-	python := func(limit time.Duration, args ...string) (sandbox.Outcome, error) {
-		return b.Exec(ctx, sandbox.Command{Argv: append([]string{"python3"}, args...), User: sandbox.Builder, Timeout: limit})
-	}
-	o, err := python(time.Minute, "-c", listCopies, "file://"+t.Dir)
+	o, err := python(ctx, b, time.Minute, "-c", listCopies, "file://"+t.Dir)
 	if err != nil || o.ExitCode == 127 { // as shells say that there is no such program
 		return err
 	}
@@ -221,17 +218,32 @@ func (e *Engine) finishSite(ctx context.Context, b *box, t Target) error {
 			Err:  fmt.Errorf("a copy of the target's own code was installed, on which changes to the target would have no effect: %s", strings.Join(copies, ", ")),
 			Hint: "install it with `pip install -e`, or install only what it needs, for example `pip install -r requirements.txt`"}
 	}
-	if _, err := python(setUpTime, append(strings.Fields(compileSite)[1:], site)...); err != nil {
+	if _, err := python(ctx, b, setUpTime, append(strings.Fields(compileSite)[1:], site)...); err != nil {
 		return err
 	}
-	if o, err = python(time.Minute, "-c", "import site; print(site.getsitepackages()[-1])"); err != nil {
+	dir, err := e.lastPackages(ctx, b, t)
+	if err != nil {
 		return err
-	}
-	dir := strings.TrimSpace(string(o.Stdout)) // the last that Python looks into, when all others are known
-	if !o.OK() || !path.IsAbs(dir) || path.Clean(dir) != dir {
-		return &sandbox.Error{Op: "set up", Object: t.Image, Err: fmt.Errorf("python3 does not say where its packages are: %s", describe(o))}
 	}
 	return e.copyFiles(ctx, b, map[string]string{dir + "/ratchet-site.pth": "import ratchet_site\n", dir + "/ratchet_site.py": siteModule})
+}
+
+func python(ctx context.Context, b *box, limit time.Duration, args ...string) (sandbox.Outcome, error) {
+	return b.Exec(ctx, sandbox.Command{Argv: append([]string{"python3"}, args...), User: sandbox.Builder, Timeout: limit})
+}
+
+// lastPackages is the folder of packages that Python looks into last, when all
+// others are on its path.
+func (e *Engine) lastPackages(ctx context.Context, b *box, t Target) (string, error) {
+	o, err := python(ctx, b, time.Minute, "-c", "import site; print(site.getsitepackages()[-1])")
+	if err != nil {
+		return "", err
+	}
+	dir := strings.TrimSpace(string(o.Stdout))
+	if !o.OK() || !path.IsAbs(dir) || path.Clean(dir) != dir {
+		return "", &sandbox.Error{Op: "set up", Object: t.Image, Err: fmt.Errorf("python3 does not say where its packages are: %s", describe(o))}
+	}
+	return dir, nil
 }
 
 // copyFiles lays files of root's into a box with a writable root.
