@@ -3,7 +3,6 @@ package benchmarks
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ const WallMetric = "wall"
 // between the two the code under test runs in the same process. Refused are
 // results of a command that failed, a value that is given twice, benchmarks with
 // more lines than on the trusted tree, and times that fell while the host's clock says that
-// nothing was saved (see usage.check). What an earlier run left in the box is removed.
+// nothing was saved (see usage.clockCheck). What an earlier run left in the box is removed.
 //
 // Not refused can be: code that learns that it is being measured and does other
 // work then, that leaves out work which the command does not check, that slows or
@@ -145,16 +144,11 @@ func wallReading(o sandbox.Outcome) reading {
 
 // problems makes a problem of each metric that counts, in the order of the ids.
 func (s *metricSuite) problems(found []reading) ([]model.Problem, error) {
-	names := map[string]bool{}
-	for _, n := range s.cfg.Metrics {
-		names[metricName(n)] = true
-	}
 	var out []model.Problem
 	for _, r := range found {
-		if len(names) > 0 && !names[r.name] || len(names) == 0 && r.name == WallMetric {
+		if !s.counts(r.name) {
 			continue
 		}
-		delete(names, r.name)
 		better := r.better
 		if s.cfg.Better != "" && r.name != WallMetric {
 			better = s.cfg.Better
@@ -167,14 +161,32 @@ func (s *metricSuite) problems(found []reading) ([]model.Problem, error) {
 			Metric: &model.Metric{Unit: r.unit, Better: better, MinEffect: s.cfg.MinEffect},
 		})
 	}
-	for _, n := range slices.Sorted(maps.Keys(names)) {
-		return nil, s.refuse("the command does not print the metric %q; it prints %s", n, listed(found))
+	for _, wanted := range s.cfg.Metrics {
+		if !slices.ContainsFunc(found, func(r reading) bool { return means(wanted, r.name) }) {
+			return nil, s.refuse("the command does not print the metric %q; it prints %s", wanted, listed(found))
+		}
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("suite %q: %w: the command prints no number as JSON or in the format of Go benchmarks", s.cfg.Name, ErrNoProblems)
 	}
 	slices.SortFunc(out, func(a, b model.Problem) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil
+}
+
+// counts says whether the configuration asks for a metric: by its name or the end
+// of it, or for all that are printed.
+func (s *metricSuite) counts(name string) bool {
+	if len(s.cfg.Metrics) == 0 {
+		return name != WallMetric
+	}
+	return slices.ContainsFunc(s.cfg.Metrics, func(wanted string) bool { return means(wanted, name) })
+}
+
+// means says whether a name in the configuration is that of a metric, or a part at
+// its end: "Encode/ns/op" and "ns/op" both mean "example.com/codec/Encode/ns/op".
+func means(wanted, name string) bool {
+	wanted = metricName(wanted)
+	return name == wanted || wanted != WallMetric && strings.HasSuffix(name, "/"+wanted)
 }
 
 // listed names some of the metrics that were found.

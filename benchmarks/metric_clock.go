@@ -13,36 +13,44 @@ import (
 
 // How far reported times and the host's clock may disagree.
 const (
-	// Only what is said to save at least this share of the trusted tree's run is
-	// checked: less is within what a host scatters.
+	// Only what is said to save at least this share of the trusted tree's run, and
+	// this much, is checked: less is within what a host scatters.
 	checkedSaving = 0.3
+	checkedTime   = 200 * time.Millisecond
 	// So much of what is said to be saved must be missing from the host's clock.
 	leastSaving = 0.25
 )
 
 // usage is what one run took.
 type usage struct {
-	wall  time.Duration  // by the host's clock
-	busy  time.Duration  // that the command says it measured, at the least
-	lines map[string]int // of each Go benchmark and unit
+	wall time.Duration // by the host's clock
+	said map[string]reading
 }
 
-// usageOf sums up what a run says of itself: of Go benchmarks the time of all
-// iterations, one benchmark after the other; of other times the longest, because
-// several may be taken of the same work.
 func usageOf(found []reading, wall time.Duration) usage {
-	u := usage{wall: wall, lines: map[string]int{}}
-	all, longest := 0.0, 0.0
+	u := usage{wall: wall, said: make(map[string]reading, len(found))}
 	for _, r := range found {
-		if r.lines > 0 {
-			u.lines[r.name] = r.lines
+		u.said[r.name] = r
+	}
+	return u
+}
+
+// busy is the time that the command says it measured at the least, in the metrics
+// that also are in other: of Go benchmarks the time of all iterations, one benchmark
+// after the other; of other times the longest, because several may be taken of the same work.
+func (u usage) busy(other usage) time.Duration {
+	all, longest := 0.0, 0.0
+	for _, name := range slices.Sorted(maps.Keys(u.said)) { // equal sums on every run
+		r := u.said[name]
+		switch _, both := other.said[name]; {
+		case !both:
+		case r.lines > 0:
 			all += r.busy
-		} else {
+		default:
 			longest = max(longest, r.busy)
 		}
 	}
-	u.busy = seconds(all + longest)
-	return u
+	return seconds(all + longest)
 }
 
 // seconds converts without overflow: a printed number may be anything.
@@ -51,16 +59,15 @@ func seconds(s float64) time.Duration {
 	return time.Duration(min(s*float64(time.Second), most))
 }
 
-// check compares a run with one of the trusted tree, u, and says why it cannot be
-// believed, or nothing. The benchmarks come from the trusted tree, so each has as
-// many lines as there.
-func (u usage) check(now usage) string {
-	for _, name := range slices.Sorted(maps.Keys(u.lines)) {
-		if n := now.lines[name]; n > u.lines[name] {
-			return fmt.Sprintf("%s is printed %d times, and on the base commit %d", name, n, u.lines[name])
+// sameBenchmarks compares a run with one of the trusted tree, u. Go benchmarks come
+// from there, so there are no others, and none has more lines: else errForged.
+func (u usage) sameBenchmarks(now usage) error {
+	for _, name := range slices.Sorted(maps.Keys(now.said)) {
+		if was, is := u.said[name].lines, now.said[name].lines; is > was {
+			return fmt.Errorf("%w: %s is printed %d times, and on the base commit %d: %w", errReadings, name, is, was, errForged)
 		}
 	}
-	return u.clockCheck(now)
+	return nil
 }
 
 // clockCheck compares times. What is said to have been spent was spent while the
@@ -69,8 +76,8 @@ func (u usage) check(now usage) string {
 // nothing there. Times that are a small part of the command's are not checked,
 // because they are lost in what a host scatters.
 func (u usage) clockCheck(now usage) string {
-	saved, fell := u.busy-now.busy, u.wall-now.wall
-	if float64(saved) < checkedSaving*float64(u.wall) || float64(fell) >= leastSaving*float64(saved) {
+	saved, fell := u.busy(now)-now.busy(u), u.wall-now.wall
+	if saved < checkedTime || float64(saved) < checkedSaving*float64(u.wall) || float64(fell) >= leastSaving*float64(saved) {
 		return ""
 	}
 	return fmt.Sprintf("its times say that %s were saved, but by the host's clock the command took %s, and on the base commit %s",
@@ -85,25 +92,38 @@ func (b *metricBench) trustedUsage(ctx context.Context, problems []model.Problem
 	if !slices.ContainsFunc(problems, isChecked) || sameTree(b.tree, s.tree(t.Trusted, t.Trusted)) {
 		return nil, nil
 	}
-	key := t.Trusted.Hash + " " + t.Spec.Image
-	if u, ok := s.recall(key); ok && t.Trusted.Hash != "" {
+	if u, ok := s.recall(t); ok {
 		return &u, nil
 	}
-	u, err := s.measureTrusted(ctx, t)
+	return b.remeasure(ctx)
+}
+
+// remeasure runs the trusted tree now, and remembers what it took.
+func (b *metricBench) remeasure(ctx context.Context) (*usage, error) {
+	u, err := b.suite.measureTrusted(ctx, b.target)
 	if err != nil || u == nil {
 		return nil, err
 	}
 	b.unpaid += u.wall
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trusted[key] = *u
+	b.suite.remember(b.target, *u)
 	return u, nil
 }
 
-func (s *metricSuite) recall(key string) (usage, bool) {
+func trustedKey(t Target) string { return t.Trusted.Hash + " " + t.Spec.Image }
+
+func (s *metricSuite) remember(t Target, u usage) {
+	if t.Trusted.Hash == "" {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u, ok := s.trusted[key]
+	s.trusted[trustedKey(t)] = u
+}
+
+func (s *metricSuite) recall(t Target) (usage, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, ok := s.trusted[trustedKey(t)]
 	return u, ok
 }
 

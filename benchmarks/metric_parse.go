@@ -85,34 +85,32 @@ type goSeries struct {
 }
 
 // readGoBench reads the format of golang.org/design/14313-benchmark-format. The
-// name of a metric is that of the benchmark, without the number of processors,
-// and the unit: "Encode/small/ns/op", after the package's path where there are several.
+// name of a metric is the package's path, if it was printed, the benchmark without the
+// number of processors, and the unit: "example.com/codec/Encode/small/ns/op".
 func readGoBench(out []byte) ([]reading, error) {
-	series, packages := map[[3]string]*goSeries{}, map[string]bool{}
-	var order [][3]string
-	lines := map[[2]string]int{}
+	series, lines := map[string]*goSeries{}, map[string]int{}
+	var order []string
 	r := benchfmt.NewReader(bytes.NewReader(benchLines(out)), "output")
 	for r.Scan() {
 		res, ok := r.Result().(*benchfmt.Result)
 		if !ok {
 			continue // a line that only looks like a result
 		}
-		bench := [2]string{res.GetConfig("pkg"), goBenchName(res.Name)}
-		packages[bench[0]] = true
+		bench := metricName(res.GetConfig("pkg") + "/" + goBenchName(res.Name))
 		lines[bench]++
 		for _, v := range res.Values {
 			value, unit := v.Value, v.Unit
 			if v.OrigUnit != "" {
 				value, unit = v.OrigValue, v.OrigUnit
 			}
-			key := [3]string{bench[0], bench[1], unit}
-			s := series[key]
+			name := metricName(bench + "/" + unit)
+			s := series[name]
 			if s == nil {
 				if len(order) >= maxMetrics {
 					return nil, fmt.Errorf("%w: there are more than %d", errReadings, maxMetrics)
 				}
-				s = &goSeries{reading: reading{unit: unit, better: goBetter(unit)}}
-				series[key], order = s, append(order, key)
+				s = &goSeries{reading: reading{name: name, unit: unit, better: goBetter(unit)}}
+				series[name], order = s, append(order, name)
 			}
 			s.values = append(s.values, value)
 			if unit == "ns/op" {
@@ -127,12 +125,9 @@ func readGoBench(out []byte) ([]reading, error) {
 		return nil, err
 	}
 	all := make([]reading, 0, len(order))
-	for _, key := range order {
-		s, name := series[key], key[1]+"/"+key[2]
-		if len(packages) > 1 {
-			name = key[0] + "/" + name
-		}
-		s.name, s.value, s.lines = metricName(name), medianOf(s.values), len(s.values)
+	for _, name := range order {
+		s := series[name]
+		s.value, s.lines = medianOf(s.values), len(s.values)
 		if err := s.check(); err != nil {
 			return nil, err
 		}
@@ -177,7 +172,7 @@ func goBetter(unit string) model.Better {
 
 // evenLines checks that each benchmark has as many lines as every other: -count
 // repeats them all, and what is printed in their name by something else shows.
-func evenLines(lines map[[2]string]int) error {
+func evenLines(lines map[string]int) error {
 	least, most := math.MaxInt, 0
 	for _, n := range lines {
 		least, most = min(least, n), max(most, n)

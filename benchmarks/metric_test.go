@@ -93,9 +93,12 @@ func TestMetricProblems(t *testing.T) {
 	}, ps)
 	ps, err = find(Config{Metrics: []string{"wall", "Encode/small/MB/s"}}, ok(goOutput))
 	require.NoError(t, err)
-	require.Equal(t, []string{"speed/Encode/small/MB/s", "speed/wall"}, ids(ps))
+	require.Equal(t, []string{"speed/example.com/m/calc/Encode/small/MB/s", "speed/wall"}, ids(ps))
 	require.Equal(t, model.Metric{Unit: "MB/s", Better: "higher", MinEffect: model.DefaultMinEffect}, *ps[0].Metric)
 	require.Equal(t, model.BetterLower, ps[1].Metric.Better)
+	ps, err = find(Config{Metrics: []string{"op"}}, ok(goOutput))
+	require.NoError(t, err)
+	require.Len(t, ps, 3, "a part at the end of the name means all that have it")
 	ps, err = find(Config{Better: model.BetterHigher, Metrics: []string{"wall"}}, ok("nothing"))
 	require.NoError(t, err)
 	require.Equal(t, model.BetterLower, ps[0].Metric.Better, "of the host's clock less is better whatever the numbers want")
@@ -140,7 +143,9 @@ func TestGradeMetrics(t *testing.T) {
 		"twice":       {sandbox.Outcome{Stdout: []byte("{\"a\": 5, \"b\": 1}\n{\"a\": 1}")}, [3]model.Outcome{model.Fail, model.Fail, model.Fail}, "a is reported twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			results, tampered := grade(problems, c.o, nil)
+			run, late := grade(problems, c.o, nil)
+			results, tampered := run.Results, run.Tampered
+			require.Empty(t, late)
 			require.Len(t, results, 3)
 			for i, r := range results {
 				require.Equal(t, problems[i].ID, r.Problem)
@@ -156,7 +161,8 @@ func TestGradeMetrics(t *testing.T) {
 			require.Equal(t, c.tampered == "", tampered == "")
 		})
 	}
-	results, _ := grade(problems, sandbox.Outcome{Stdout: []byte(`{"a": 5, "b": 20, "wall": 0.001}`), Wall: time.Second}, nil)
+	run, _ := grade(problems, sandbox.Outcome{Stdout: []byte(`{"a": 5, "b": 20, "wall": 0.001}`), Wall: time.Second}, nil)
+	results := run.Results
 	require.Equal(t, []float64{5, 20, 1000}, []float64{results[0].Value, results[1].Value, results[2].Value}, "the host's clock, not what is printed")
 	require.InDelta(t, 2./3, results[0].Score, 1e-12)
 }
@@ -164,7 +170,7 @@ func TestGradeMetrics(t *testing.T) {
 // What is said to be saved must be missing from the host's clock.
 func TestClockCheck(t *testing.T) {
 	run := func(wall, busy float64) usage {
-		return usage{wall: seconds(wall), busy: seconds(busy)}
+		return usageOf([]reading{{name: "a", busy: busy}}, seconds(wall))
 	}
 	for name, c := range map[string]struct {
 		trusted, now usage
@@ -178,6 +184,7 @@ func TestClockCheck(t *testing.T) {
 		"a clock slowed by a third":          {run(2, 1.5), run(2, 0.8), true},
 		"too small a part to tell":           {run(2, 0.3), run(2, 0.03), false},
 		"the same time, more iterations":     {run(2, 1.5), run(2, 1.5), false},
+		"a short run":                        {run(0.2, 0.15), run(0.2, 0.01), false},
 		"slower":                             {run(2, 1.5), run(5, 4), false},
 		"a number beyond all bounds":         {run(2, 1e300), run(2, 1), true},
 	} {
@@ -185,11 +192,14 @@ func TestClockCheck(t *testing.T) {
 			require.Equal(t, c.refused, c.trusted.clockCheck(c.now) != "", c.trusted.clockCheck(c.now))
 		})
 	}
-	u := usageOf([]reading{{name: "x/ns/op", unit: "ns/op", busy: 1, lines: 1}, {name: "y/ns/op", unit: "ns/op", busy: 1, lines: 1}, {name: "p50", busy: 2}, {name: "p99", busy: 3}}, time.Second)
-	require.Equal(t, 5*time.Second, u.busy)
-	more := usage{wall: u.wall, busy: u.busy, lines: map[string]int{"x/ns/op": 2, "y/ns/op": 1}}
-	require.Equal(t, "x/ns/op is printed 2 times, and on the base commit 1", u.check(more))
-	require.Empty(t, u.check(u))
+	u := usageOf([]reading{{name: "x", busy: 1, lines: 1}, {name: "y", busy: 1, lines: 1}, {name: "p50", busy: 2}, {name: "p99", busy: 3}}, time.Second)
+	require.Equal(t, 5*time.Second, u.busy(u))
+	part := usageOf([]reading{{name: "x", lines: 2}, {name: "p50"}}, time.Second)
+	require.Equal(t, 3*time.Second, u.busy(part), "what is not measured any more has failed, and saves nothing")
+	require.ErrorContains(t, u.sameBenchmarks(part), "x is printed 2 times, and on the base commit 1")
+	require.NoError(t, u.sameBenchmarks(u))
+	strange := usageOf([]reading{{name: "z", lines: 1}}, time.Second)
+	require.ErrorIs(t, u.sameBenchmarks(strange), errForged)
 }
 
 func TestWhichMetricsAreCompared(t *testing.T) {
