@@ -165,6 +165,17 @@ func measure(ctx context.Context, b *benches, problems []model.Problem, rounds i
 		runs = append(runs, run)
 		out.Runs = append(out.Runs, run.Summary())
 		out.Results = append(out.Results, run.Results...)
+		if out.BuildLog == "" {
+			out.BuildLog = run.BuildLog
+		}
+	}
+	for _, p := range problems {
+		if p.Metric != nil {
+			if out.Metrics == nil {
+				out.Metrics = map[string]model.Metric{}
+			}
+			out.Metrics[p.ID] = *p.Metric
+		}
 	}
 	out.Score = trial.Summarise(problems, runs)
 	return nil

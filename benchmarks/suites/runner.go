@@ -131,7 +131,10 @@ func message(why string, w work) string {
 	}
 	output := strings.TrimSpace(string(w.outcome.Stdout) + "\n" + string(w.outcome.Stderr))
 	if output != "" {
-		const head = "what the agent printed last:\n"
+		head := "what the agent printed last:\n"
+		if w.outcome.Truncated {
+			head = fmt.Sprintf("what the agent printed last of the first %d bytes:\n", maxOutput)
+		}
 		room := model.MaxMessage - b.Len() - len(head)
 		b.WriteString(head + tail(output, room))
 	}

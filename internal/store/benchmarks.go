@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/base32"
 	"encoding/binary"
+	"errors"
 	"strings"
 	"time"
 
@@ -16,7 +17,8 @@ var benchmarkTable = table[model.Benchmark]{name: "benchmarks", keys: 1, columns
 	return []column{
 		{"id", name(&b.ID)}, {"name", name(&b.Name)}, {"suites", list(&b.Suites)}, {"repo", text(&b.Repo)},
 		{"commit_hash", name(&b.Commit)}, {"tree", name(&b.Tree)}, {"started", moment(&b.Started)}, {"wall", whole(&b.Wall)},
-		{"runs", list(&b.Runs)}, {"score", document(&b.Score)},
+		{"runs", list(&b.Runs)}, {"score", document(&b.Score)}, {"agent", text(&b.Agent)}, {"baseline", flag(&b.Baseline)},
+		{"metrics", document(&b.Metrics)}, {"build_log", text(&b.BuildLog)},
 	}
 }}
 
@@ -25,13 +27,19 @@ var benchmarkResultTable = table[resultRow[string]]{name: "benchmark_results", k
 }}
 
 // SaveBenchmark stores a benchmark and returns it with its id, which is made
-// from Started when it is empty. An id that is stored already is ErrExists.
+// from Started when it is empty. An id that is stored already is ErrExists. With
+// Baseline it takes the place of the baseline of its name.
 func (s *Store) SaveBenchmark(ctx context.Context, b model.Benchmark) (model.Benchmark, error) {
 	const op = "save benchmark"
 	if b.ID == "" {
 		b.ID = newBenchmarkID(b.Started)
 	}
 	err := s.write(ctx, op, b.ID, Fence{}, func(tx *sql.Tx) error {
+		if b.Baseline {
+			if err := clearBaseline(ctx, tx, b.Name); err != nil {
+				return err
+			}
+		}
 		n, err := benchmarkTable.insert(ctx, tx, "ON CONFLICT (id) DO NOTHING", b)
 		if err != nil {
 			return err
@@ -46,6 +54,31 @@ func (s *Store) SaveBenchmark(ctx context.Context, b model.Benchmark) (model.Ben
 		return model.Benchmark{}, err
 	}
 	return b, nil
+}
+
+func clearBaseline(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx, "UPDATE benchmarks SET baseline = 0 WHERE name = $1 AND baseline = 1", name)
+	return err
+}
+
+// SetBaseline makes a benchmark the baseline of its name, in the place of the one
+// that was. None of that id is ErrNotFound.
+func (s *Store) SetBaseline(ctx context.Context, id string) error {
+	const op = "set baseline"
+	return s.write(ctx, op, id, Fence{}, func(tx *sql.Tx) error {
+		b, err := benchmarkTable.one(ctx, tx, "WHERE id = $1", id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return &Error{Op: op, Object: id, Err: ErrNotFound}
+		}
+		if err != nil {
+			return err
+		}
+		if err := clearBaseline(ctx, tx, b.Name); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE benchmarks SET baseline = 1 WHERE id = $1", id)
+		return err
+	})
 }
 
 // newBenchmarkID is ten characters of base32: seven for the second (sorting by

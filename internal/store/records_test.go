@@ -298,3 +298,32 @@ func TestBenchmarks(t *testing.T) {
 		require.ErrorIs(t, err, ErrConflict)
 	})
 }
+
+func TestBaselines(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		ctx := t.Context()
+		baselines := func() (out []string) {
+			all, err := s.Benchmarks(ctx, "")
+			require.NoError(t, err)
+			for _, b := range all {
+				if b.Baseline {
+					out = append(out, b.ID)
+				}
+			}
+			return out
+		}
+		for i, b := range []model.Benchmark{{ID: "a1", Name: "a"}, {ID: "a2", Name: "a", Baseline: true}, {ID: "b1", Name: "b", Baseline: true}, {ID: "a3", Name: "a", Baseline: true}} {
+			b.Started = time.Date(2024, 1, 1, 0, 0, i, 0, time.UTC)
+			_, err := s.SaveBenchmark(ctx, b)
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{"a3", "b1"}, baselines(), "one of each name")
+		require.NoError(t, s.SetBaseline(ctx, "a1"))
+		require.NoError(t, s.SetBaseline(ctx, "a1"))
+		require.Equal(t, []string{"b1", "a1"}, baselines())
+		require.ErrorIs(t, s.SetBaseline(ctx, "c1"), ErrNotFound)
+		_, err := s.SaveBenchmark(ctx, model.Benchmark{ID: "a1", Name: "a", Baseline: true})
+		require.ErrorIs(t, err, ErrExists)
+		require.Equal(t, []string{"b1", "a1"}, baselines(), "what failed changed nothing")
+	})
+}
