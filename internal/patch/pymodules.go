@@ -27,7 +27,7 @@ var graderModules = wordSet(`
 pytest _pytest pluggy py iniconfig exceptiongroup pytest_timeout unittest nose nose2 doctest coverage xdist
 ctypes _ctypes cffi gc atexit faulthandler site sitecustomize usercustomize conftest marshal runpy zipimport
 code codeop bdb pdb trace imp _imp signal _signal pty posix nt _thread _posixsubprocess _testcapi _testinternalcapi
-_xxsubinterpreters _interpreters inspect subprocess multiprocessing _frozen_importlib _frozen_importlib_external
+_sitebuiltins _xxsubinterpreters _interpreters inspect subprocess multiprocessing _frozen_importlib _frozen_importlib_external
 importlib.machinery importlib.util importlib.abc importlib._bootstrap importlib._bootstrap_external
 `)
 
@@ -47,7 +47,7 @@ signal gc ctypes faulthandler atexit _thread posix marshal runpy
 threading.settrace threading.setprofile threading.settrace_all_threads threading.setprofile_all_threads threading.excepthook
 inspect.stack inspect.trace inspect.currentframe inspect.getouterframes inspect.getinnerframes
 importlib.reload importlib.invalidate_caches importlib.machinery importlib.util importlib.abc importlib._bootstrap
-types.CodeType types.FrameType types.TracebackType types.ModuleType weakref.finalize builtins.exec builtins.eval builtins.compile
+types.CodeType weakref.finalize builtins.exec builtins.eval builtins.compile
 builtins.__import__ builtins.exit builtins.quit pydoc.locate pkgutil.resolve_name linecache.cache time.clock_settime
 `)
 

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"ratchet/internal/model"
 	"ratchet/internal/pysrc"
 )
@@ -115,6 +117,7 @@ type pyWalker struct {
 	imports map[string]string // local name to what it stands for, dotted
 	defined map[string]bool   // functions and classes of the module: they hide builtins
 	exiting map[string]bool   // functions of the module that end the process
+	answers map[string]truth  // functions that always answer the same
 	params  []map[string]bool // parameters of the functions around, which hide names
 	inDef   int               // functions around
 	guarded int               // if __name__ == "__main__" around
@@ -134,31 +137,56 @@ func (w *pyWalker) file(f *pysrc.File) {
 	for _, imp := range f.Imports() {
 		w.importOf(imp)
 	}
-	for _, s := range f.Body {
-		if s.Kind == "def" || s.Kind == "class" {
-			w.defined[definedName(s)] = true
-		}
-	}
+	w.names(f)
+	w.answers = w.answeringFuncs(f)
 	w.exiting = w.exitingFuncs(f)
 	w.block(f.Body)
+}
+
+// names notes which functions and classes the module defines, and names that are
+// not what they look like. A name is the module's own when it stands nowhere
+// before its definition, where it would be the builtin, and is not deleted after.
+func (w *pyWalker) names(f *pysrc.File) {
+	first := map[string]int{}
+	for _, t := range f.Tokens {
+		if t.Kind != pysrc.Name {
+			continue
+		}
+		if _, seen := first[t.Text]; !seen {
+			first[t.Text] = t.Off
+		}
+		if !norm.NFKC.IsNormalString(t.Text) { // Python reads what is left of it after that
+			w.hard("a name that is not in Unicode's normal form")
+		}
+	}
+	for _, s := range f.Body {
+		if s.Kind == "def" || s.Kind == "class" {
+			name := definedName(s)
+			w.defined[name] = w.defined[name] || s.Off <= first[name] && first[name] <= s.Head
+		}
+	}
+	f.Walk(func(s *pysrc.Stmt) {
+		for _, t := range s.Tokens {
+			if s.Kind == "del" {
+				w.defined[t.Text] = false
+			}
+		}
+	})
 }
 
 // importOf notes what a name stands for, and what must not be imported.
 func (w *pyWalker) importOf(i pysrc.Import) {
 	module := strings.Repeat(".", i.Level) + i.Module
-	full := module
+	full, bound := module, module
 	switch {
-	case i.Name == "" && i.As == rootOf(module): // import a.b binds a
-		w.imports[i.As] = rootOf(module)
-	case i.Name == "":
-		w.imports[i.As] = module
-	default:
-		full = strings.TrimSuffix(module, ".") + "." + i.Name
-		if i.Level > 0 && i.Module == "" {
-			full = module + i.Name
-		}
-		w.imports[i.As] = full
+	case i.Name != "" && i.Module == "":
+		full, bound = module+i.Name, module+i.Name
+	case i.Name != "":
+		full, bound = module+"."+i.Name, module+"."+i.Name
+	case i.As == rootOf(module): // import a.b binds a
+		bound = i.As
 	}
+	w.bind(i.As, bound)
 	switch {
 	case i.Level > 0 && !testModule(full), w.own(module) && !testModule(full):
 	case within(graderModules, full):
@@ -175,6 +203,34 @@ func (w *pyWalker) importOf(i pysrc.Import) {
 		w.soft("the import of " + full)
 	}
 }
+
+// bind notes what an import makes of a name. A name that means two things, or hides
+// a builtin by which code is reached, could be read as the harmless one.
+func (w *pyWalker) bind(name, full string) {
+	old, known := w.imports[name]
+	if known && old != full && (reaching(old) || reaching(full)) {
+		w.hard("a name that is imported as two things, " + name)
+	}
+	if !known || reaching(full) {
+		w.imports[name] = full
+	}
+	if reachingBuiltins[name] {
+		w.hard("an import under the name " + name)
+	}
+	if last := full[strings.LastIndexByte(full, '.')+1:]; full != last && leakedModules[strings.TrimPrefix(last, "_")] {
+		w.hard("the module " + last + " by way of another")
+	}
+}
+
+func reaching(name string) bool {
+	return sensitiveModules[rootOf(name)] && name != "os.path" && !strings.HasPrefix(name, "os.path.")
+}
+
+// reachingBuiltins are what no import may hide.
+var reachingBuiltins = wordSet("exec eval __import__ getattr setattr delattr vars globals __builtins__")
+
+// leakedModules are what other modules import and so hand on, as in random._os.
+var leakedModules = wordSet("sys os builtins importlib gc ctypes posix")
 
 // testModule says that part of a module's name is that of tests.
 func testModule(name string) bool {

@@ -81,6 +81,9 @@ func (w *pyWalker) attribute(e *pysrc.Expr) {
 	if base != "" {
 		w.use(base + "." + e.Name)
 	}
+	if base != "" && !strings.HasPrefix(base, "~") && leakedModules[strings.TrimPrefix(e.Name, "_")] {
+		w.hard("the module " + e.Name + " by way of another")
+	}
 	if e.Name == "__dict__" && w.foreign(base) {
 		w.hard("the variables of " + base)
 	}
@@ -120,7 +123,7 @@ ag_frame __subclasses__ __builtins__ __loader__ __defaults__ __kwdefaults__ co_c
 // hiddenText are words that, as a text, serve to look such things up.
 var hiddenText = wordSet(`
 __code__ __globals__ __closure__ cell_contents f_back f_locals f_globals f_builtins tb_frame gi_frame __subclasses__ __builtins__
-__loader__ __defaults__ __kwdefaults__ _getframe __import__ _exit settrace setprofile
+__loader__ __defaults__ __kwdefaults__ _getframe __import__ _exit settrace setprofile __eq__ __ne__ __bool__ __instancecheck__
 `)
 
 // call reads a call; it reports true when all of it has been read.
@@ -251,7 +254,7 @@ func (w *pyWalker) importByName(args []*pysrc.Expr) {
 // graderFile matches paths of what a benchmark reads and writes, and of what
 // changes how Python starts.
 var graderFile = regexp.MustCompile(`(?i)(?:^|/)\.\.(?:/|$)|(?:^|[/_.-])(?:tests?|conftest|expected|junit|reports?|results?)(?:[/_.-]|$)|` +
-	`\.pth$|\.pyc$|\.so$|sitecustomize|usercustomize|__pycache__|^/proc(?:/|$)|^/dev/(?:shm|fd|stdout|stderr)|^/box(?:/|$)|(?:pytest|tox)\.ini$|setup\.cfg$|pyproject\.toml$|\.coveragerc$`)
+	`\.pth$|\.pyc$|\.so$|sitecustomize|usercustomize|__pycache__|^/proc(?:/|$)|^/dev/(?:shm|fd|stdout|stderr)|^/box(?:/|$)|\*[^/]*\.py$|(?:pytest|tox)\.ini$|setup\.cfg$|pyproject\.toml$|\.coveragerc$`)
 
 // checkPaths looks at the texts in an expression that names a file.
 func (w *pyWalker) checkPaths(e *pysrc.Expr) {
@@ -267,17 +270,22 @@ func (w *pyWalker) checkPaths(e *pysrc.Expr) {
 }
 
 // pyMarker matches text by which a benchmark is recognised or controlled.
-var pyMarker = regexp.MustCompile(`PYTEST_|_pytest|pytest_|\bconftest\b|/proc/(?:self|\d|%)|\bsitecustomize\b|\busercustomize\b|COVERAGE_(?:PROCESS|FILE|RUN|RCFILE)|\.pth$`)
+var pyMarker = regexp.MustCompile(`PYTEST_|_pytest|pytest_|\bconftest\b|/proc/(?:self|\d|%)|\bsitecustomize\b|\busercustomize\b|COVERAGE_(?:PROCESS|FILE|RUN|RCFILE)|\.pth$|` +
+	`(?:^|[/\\])tests?[/\\]|\btest_\w+\.py\b|\bjunit[\w.-]*\.xml\b|\bexpected[\w.-]*\.(?:json|jsonl|txt|xml|csv|ya?ml|out)\b`)
 
 // text checks a constant text.
 func (w *pyWalker) text(s string) {
-	if m := pyMarker.FindString(s); m != "" {
-		w.hard("a text that contains " + m)
-	}
+	w.marks(s)
 	for _, part := range strings.Split(s, ".") { // as for operator.attrgetter
 		if hiddenText[part] {
 			w.hard("the text " + part)
 		}
+	}
+}
+
+func (w *pyWalker) marks(s string) {
+	if m := pyMarker.FindString(s); m != "" {
+		w.hard("a text that contains " + m)
 	}
 }
 
@@ -296,7 +304,7 @@ func (w *pyWalker) strings(e *pysrc.Expr) {
 				}
 			}
 		}
-		w.text(body)
+		w.marks(body)
 	}
 }
 

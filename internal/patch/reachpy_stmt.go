@@ -135,17 +135,31 @@ func (w *pyWalker) assignment(s *pysrc.Stmt, parts []pysrc.Part) {
 		}
 	}
 	for _, p := range parts {
-		if p.Role != pysrc.RoleTarget || p.Expr.Kind != pysrc.NameExpr {
+		if p.Role != pysrc.RoleTarget {
+			continue
+		}
+		if value != nil && answersAlways(p.Expr.Name, w.answerOf(value)) {
+			w.hard("a method " + p.Expr.Name + " that always answers the same")
+		}
+		if p.Expr.Kind != pysrc.NameExpr {
 			continue
 		}
 		w.name(p.Expr.Name)
-		if value != nil && value.Kind == pysrc.LambdaExpr && answersAlways(p.Expr.Name, w.truth(value.Parts[len(value.Parts)-1])) {
-			w.hard("a method " + p.Expr.Name + " that always answers the same")
-		}
 		if inClass(s) && p.Expr.Name == "__class__" {
 			w.hard("a definition of __class__")
 		}
 	}
+}
+
+// answerOf is what a function always answers: a lambda, or one by its name.
+func (w *pyWalker) answerOf(e *pysrc.Expr) truth {
+	switch e.Kind {
+	case pysrc.LambdaExpr:
+		return w.truth(e.Parts[len(e.Parts)-1])
+	case pysrc.NameExpr:
+		return w.answers[e.Name]
+	}
+	return unknown
 }
 
 // method checks methods by which objects compare: one that always says yes makes
@@ -155,24 +169,75 @@ func (w *pyWalker) method(s *pysrc.Stmt) {
 	if name == "__class__" {
 		w.hard("a definition of __class__")
 	}
-	if !comparing[name] {
-		return
-	}
-	seen, all := 0, true
-	s.Walk(func(x *pysrc.Stmt) {
-		if x.Kind != "return" {
-			return
-		}
-		seen++
-		t := unknown
-		if parts, err := x.Parts(); err == nil && len(parts) == 1 {
-			t = w.truth(parts[0].Expr)
-		}
-		all = all && answersAlways(name, t)
-	})
-	if seen > 0 && all {
+	if comparing[name] && answersAlways(name, w.answer(s)) {
 		w.hard("a method " + name + " that always answers the same")
 	}
+}
+
+// answeringFuncs finds the functions of a file, at any depth, that always answer
+// the same: they can be made methods.
+func (w *pyWalker) answeringFuncs(f *pysrc.File) map[string]truth {
+	out := map[string]truth{}
+	for _, fn := range f.Funcs {
+		if t := w.answer(fn.Stmt); t != unknown {
+			out[fn.Name] = t
+		}
+	}
+	return out
+}
+
+// answer is what a function always returns, as far as that is plain.
+func (w *pyWalker) answer(s *pysrc.Stmt) truth {
+	var all []truth
+	w.returns(s.Block, &all)
+	for _, t := range all {
+		if t != all[0] {
+			return unknown
+		}
+	}
+	if len(all) == 0 {
+		return unknown
+	}
+	return all[0]
+}
+
+// returns collects what the returns of a block answer, up to where it ends for
+// certain; what comes after is dead. It reports whether there is such an end.
+func (w *pyWalker) returns(block []*pysrc.Stmt, all *[]truth) bool {
+	for _, s := range block {
+		if s.Kind == "return" {
+			*all = append(*all, w.conditionOf(s))
+			return true
+		}
+		runs := w.runs(s)
+		if runs != no && w.returns(s.Block, all) && runs == yes {
+			return true
+		}
+	}
+	return false
+}
+
+// runs says whether the block of a statement is run.
+func (w *pyWalker) runs(s *pysrc.Stmt) truth {
+	switch s.Kind {
+	case "def", "class":
+		return no
+	case "if", "while":
+		return w.conditionOf(s)
+	case "try", "with", "finally":
+		return yes
+	}
+	return unknown
+}
+
+// conditionOf evaluates the one expression of a statement.
+func (w *pyWalker) conditionOf(s *pysrc.Stmt) truth {
+	parts, err := s.Parts()
+	if err != nil || len(parts) != 1 {
+		return unknown
+	}
+	w.tokens = s.Tokens
+	return w.truth(parts[0].Expr)
 }
 
 var comparing = wordSet("__eq__ __ne__ __bool__ __contains__ __instancecheck__ __subclasscheck__ __subclasshook__ __lt__ __le__ __gt__ __ge__")
