@@ -207,6 +207,7 @@ func started(o sandbox.Outcome) error {
 func (r *pyRun) request(p pyProcess) (pyRequest, []byte) {
 	q := r.suite.request(pyModeRun, r.target.Trusted, r.limit)
 	q.Problems, q.Isolate = p.nodes, r.isolate
+	q.Changed, q.Frank = r.suite.suspects(r.tree, r.target.Trusted)
 	for _, n := range p.nodes {
 		dir := path.Dir(nodeFile(n))
 		c := r.canaries[dir]

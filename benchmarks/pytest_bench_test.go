@@ -147,3 +147,158 @@ func TestPyOutcomes(t *testing.T) {
 	require.Contains(t, message, "what it printed")
 	require.Contains(t, message, "assert -1 == 3")
 }
+
+// monorepoPy has a Python project with sources of its own in a folder.
+const monorepoPy = `
+-- json.py --
+raise RuntimeError("the root of the repository is not on the path")
+-- conftest.py --
+raise RuntimeError("above the settings of the project")
+-- services/api/pyproject.toml --
+[tool.pytest.ini_options]
+pythonpath = ["src"]
+testpaths = ["checks"]
+python_files = ["check_*.py", "test_*.py"]
+python_functions = ["check_*"]
+addopts = "-x --lf -q --strict-markers"
+markers = ["slow: takes long"]
+-- services/api/src/api/__init__.py --
+from .core import name
+-- services/api/src/api/core.py --
+import os
+
+
+def name():
+    return "api"
+-- services/api/helper.py --
+ROOT = "is on the path"
+-- services/api/checks/tests/conftest.py --
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--level", default="none")
+
+
+@pytest.fixture
+def level(request):
+    return request.config.getoption("--level")
+-- services/api/checks/tests/test_api.py --
+from pathlib import Path
+
+import pytest
+
+import api
+import helper
+
+
+def check_name():
+    assert api.name() == "api"
+
+
+def check_level(level):
+    assert level == "high"
+
+
+@pytest.mark.slow
+def check_slow():
+    assert False
+
+
+@pytest.mark.parametrize("text", ["a::b", "x/../y", "[z]", "ü"])
+def check_texts(text):
+    assert text
+
+
+def check_nothing_left():
+    assert not Path("left").exists()
+    Path("left").touch()
+    Path(api.__file__).write_text("")
+`
+
+func TestPyRootArgsAndLeftovers(t *testing.T) {
+	l, trusted := pyBoxes(t), tree(monorepoPy)
+	s := pytestSuite(t, Config{Root: "services/api", Args: []string{"checks", "-m", "not slow", "--level=high"}})
+	problems := l.discoverPy(t, s, trusted)
+	require.Len(t, problems, 7)
+	require.Equal(t, "unit/services/api/checks/tests/test_api.py::check_level", problems[0].ID)
+	require.Equal(t, "services/api/checks/tests", problems[0].Package)
+	require.Equal(t, "test_api.py::check_level", problems[0].Name)
+	require.Equal(t, "unit/services/api/checks/tests/test_api.py::check_texts", problems[5].Group)
+	b := l.openPy(t, s, trusted, trusted, problems)
+	for _, isolate := range []bool{false, true} {
+		run, err := b.Run(t.Context(), problems, isolate)
+		require.NoError(t, err)
+		require.Empty(t, run.Tampered)
+		for id, o := range outcomes(t, run.Results) {
+			require.Equal(t, model.Pass, o, "%s: %s", id, run.ByProblem()[id].Message)
+		}
+	}
+	require.NoError(t, b.Close(t.Context()))
+	_, err := b.Run(t.Context(), problems, false)
+	require.Error(t, err)
+}
+
+// ends has tests that a change makes end in unusual ways.
+const endsPy = `
+-- a.py --
+def run():
+    pass
+-- test_a.py --
+import a
+
+
+def test_one():
+    a.run()
+
+
+def test_two():
+    pass
+-- sub/conftest.py --
+import b
+-- sub/test_c.py --
+def test_c():
+    pass
+-- sub/test_d.py --
+def test_d():
+    pass
+-- b.py --
+`
+
+func TestPyEarlyEnds(t *testing.T) {
+	l, s, trusted := pyBoxes(t), pytestSuite(t, Config{}), tree(endsPy)
+	problems := pyProblems(s, "test_a.py::test_one", "test_a.py::test_two", "sub/test_c.py::test_c", "sub/test_d.py::test_d", "sub/test_d.py::test_gone")
+	good := map[string]model.Outcome{
+		"unit/test_a.py::test_one": model.Pass, "unit/test_a.py::test_two": model.Pass,
+		"unit/sub/test_c.py::test_c": model.Pass, "unit/sub/test_d.py::test_d": model.Pass, "unit/sub/test_d.py::test_gone": model.Missing,
+	}
+	type wants map[string]model.Outcome
+	for name, c := range map[string]struct {
+		file, text string
+		want       wants
+	}{
+		"nothing":           {"a.py", "def run(): pass", nil},
+		"memory":            {"a.py", "def run(): bytearray(1 << 31)[::4096] = b'x' * (1 << 19)", wants{"unit/test_a.py::test_one": model.OutOfMemory}},
+		"hanging at import": {"a.py", "import time; time.sleep(1000)", wants{"unit/test_a.py::test_one": model.Timeout, "unit/test_a.py::test_two": model.Timeout}},
+		"ignoring signals": {"a.py", "import os, signal\ndef run():\n  if os.fork() == 0: os.setsid()\n  while True:\n    pass",
+			wants{"unit/test_a.py::test_one": model.Timeout}},
+		"syntax": {"a.py", "def", wants{"unit/test_a.py::test_one": model.BuildFailed, "unit/test_a.py::test_two": model.BuildFailed}},
+		"conftest": {"b.py", "raise RuntimeError", wants{
+			"unit/sub/test_c.py::test_c": model.BuildFailed, "unit/sub/test_d.py::test_d": model.BuildFailed, "unit/sub/test_d.py::test_gone": model.BuildFailed,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time is waiting
+			want := map[string]model.Outcome{}
+			for id, o := range good {
+				want[id] = o
+				if changed, ok := c.want[id]; ok {
+					want[id] = changed
+				}
+			}
+			run := l.runPy(t, s, trusted, trusted.With(edit(c.file, c.text)), problems)
+			require.Empty(t, run.Tampered)
+			require.Equal(t, want, outcomes(t, run.Results), "%+v", run)
+		})
+	}
+}

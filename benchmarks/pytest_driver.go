@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"time"
 
@@ -65,6 +66,8 @@ type pyRequest struct {
 	Start    float64                `json:"start"` // seconds
 	Harness  []string               `json:"harness"`
 	Own      []string               `json:"own"`
+	Changed  []string               `json:"changed"`
+	Frank    []string               `json:"frank"`
 }
 
 // Modes of a request.
@@ -151,7 +154,7 @@ func (s *pySuite) request(mode string, trusted model.Tree, limit time.Duration) 
 	r := pyRequest{
 		Mode: mode, Root: path.Join(Source, s.cfg.Root), Source: Source, Options: orEmpty(s.args.options),
 		Select: []string{}, Problems: []string{}, Canaries: map[string][3][]string{},
-		Limit: limit.Seconds(), Start: s.start(limit).Seconds(), Harness: []string{}, Own: []string{},
+		Limit: limit.Seconds(), Start: s.start(limit).Seconds(), Harness: []string{}, Own: []string{}, Changed: []string{}, Frank: []string{},
 	}
 	own := map[string]bool{}
 	for _, f := range trusted.Files {
@@ -161,12 +164,42 @@ func (s *pySuite) request(mode string, trusted model.Tree, limit time.Duration) 
 		if s.Harness(f.Path) {
 			r.Harness = append(r.Harness, f.Path)
 		}
-		for p := f.Path; p != "."; p = path.Dir(p) {
-			own[moduleName(path.Base(p))] = true
-		}
+		own[topModule(f.Path, trusted)] = true
 	}
 	r.Own = append(r.Own, sortedKeys(own)...)
 	return r
+}
+
+// frankWords are in source that had its reasons to look into the interpreter
+// before anything was changed.
+var frankWords = regexp.MustCompile(`\b(_getframe|currentframe|inspect|gc|settrace|setprofile|ctypes|tb_frame|gi_frame|_current_frames|traceback|CodeType)\b`)
+
+// suspects lists the Python files of code that differ from the trusted tree, and
+// those of them whose trusted version looks into the interpreter itself.
+func (s *pySuite) suspects(merged, trusted model.Tree) (changed, frank []string) {
+	for _, f := range merged.Files {
+		old, known := trusted.Find(f.Path)
+		if known && f.Mode == old.Mode && bytes.Equal(f.Data, old.Data) {
+			continue
+		}
+		changed = append(changed, f.Path)
+		if known && frankWords.Match(old.Data) {
+			frank = append(frank, f.Path)
+		}
+	}
+	return orEmpty(changed), orEmpty(frank)
+}
+
+// topModule is the name that an import of a file starts with: of the file, or of
+// the outermost package that it is in.
+func topModule(p string, t model.Tree) string {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if _, ok := t.Find(path.Join(dir, "__init__.py")); !ok {
+			break
+		}
+		p = dir
+	}
+	return moduleName(path.Base(p))
 }
 
 // start is the time that collecting may take: importing is part of a test.

@@ -110,7 +110,22 @@ func (h *pyHiding) remove(name string, first, def *pysrc.Stmt) {
 			at.with = def.Indent + "pass\n"
 		}
 	}
+	if at.with == "" {
+		at.from = h.blank(at.from)
+	}
 	h.cuts = append(h.cuts, at)
+}
+
+// blank is where the blank lines before the line at an offset start.
+func (h *pyHiding) blank(at int) int {
+	for at > 0 {
+		line := bytes.LastIndexByte(h.file.Src[:at-1], '\n') + 1
+		if len(bytes.TrimSpace(h.file.Src[line:at])) > 0 {
+			break
+		}
+		at = line
+	}
+	return at
 }
 
 // mark notes a definition and its decorators as removed.

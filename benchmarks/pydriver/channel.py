@@ -8,6 +8,10 @@ number of the frame, counted from 0, so that none can be repeated or left out.
 import hashlib
 import json
 import os
+# Kept here, since those among the builtins could be replaced.
+from builtins import (
+    bytes,
+)
 
 
 def keyed(key):

@@ -7,12 +7,18 @@ import os
 import sys
 from pathlib import Path
 
+import audit
+import equality
+import guard
+import origin
 import paths
 import protocol
+import rewrite
 
 # Options that make pytest run everything here, in order, whatever the settings
 # of the repository add. The last one of an option wins.
-PLAIN = ("--continue-on-collection-errors", "--maxfail=0", "--tb=short", "--color=no", "--show-capture=no")
+PLAIN = ("--continue-on-collection-errors", "--maxfail=0", "--tb=short", "--color=no", "--show-capture=no",
+         "--assert=rewrite")
 
 # The same for plugins that may be in the image.
 TAMED = {"xdist": ["-n0"], "xdist.plugin": ["-n0"], "pytest_cov.plugin": ["--no-cov"], "pytest_cov": ["--no-cov"]}
@@ -22,6 +28,8 @@ class State:
     """What the nursery has prepared for its children."""
 
     plugins = []
+    guard = None
+    installed = ()
 
 
 def prepare():
@@ -33,6 +41,11 @@ def prepare():
                  "_pytest.runner", "difflib", "pprint", "doctest", "asyncio", "pdb"):
         importlib.import_module(name)
     State.plugins = site_plugins()
+    State.installed = tuple(p for p in sys.path if p)
+    for name in State.plugins:
+        importlib.import_module(name.partition(":")[0])
+    rewrite.install()
+    State.guard = guard.Guard([n for n, m in sys.modules.items() if m is not None and n != "__main__"])
 
 
 def site_plugins():
@@ -54,15 +67,41 @@ def run(order, send, extra=()):
     os.chdir(order["root"])
     os.environ.update(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTHONDONTWRITEBYTECODE="1")
     os.environ.pop("PYTEST_ADDOPTS", None)
-    paths.arrange(order)
     import pytest
-    judge, finish = protocol.plugin(order, send)
+    told = origin.Origin(order, State.installed)
+    inspector = protocol.Inspector(State.guard, told, send)
+    helped(told, inspector)
+    paths.arrange(order)
+    judge, finish = protocol.plugin(order, alone(send), inspector)
     args = arguments(order)
     sys.argv = ["pytest"]
     status = pytest.main(args, plugins=[judge, *extra])
     if status in (0, 1, 5):
         finish()
     leave(int(status))
+
+
+def helped(told, inspector):
+    """Have tests of this process compare with help, and nobody look around."""
+    rewrite.Help.harness = told.harness
+    rewrite.Help.equality = equality.Equality(told)
+    if told.changed:
+        rewrite.Help.check = inspector.quick
+        rewrite.Help.method = rewrite.trusted_method(told, inspector.note)
+        audit.install(told, inspector.note)
+    sys.modules["__main__"] = type(sys)("__main__")
+
+
+def alone(send):
+    """send for this process, and for no copy of it that the code under test made."""
+    process, mine, leave = os.getpid, os.getpid(), os._exit
+
+    def careful(**frame):
+        if process() != mine:
+            leave(70)
+        send(**frame)
+
+    return careful
 
 
 def arguments(order):

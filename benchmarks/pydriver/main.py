@@ -16,7 +16,9 @@ REQUEST is a file with a JSON object; it is removed as soon as it was read. Its 
     limit     seconds that one problem may take
     start     seconds that collecting may take
     harness   files of the tree, from source, that are trusted
-    own       names of the modules and packages in the trusted tree
+    own       names of the outermost modules and packages in the trusted tree
+    changed   files of the tree that differ from the trusted tree
+    frank     those of them whose trusted version looks into the interpreter
 
 Three processes share the work, so that no secret is in the memory of the one
 that runs the code under test:
@@ -145,8 +147,8 @@ class Supervisor:
         for _ in range(ROUNDS):
             if not ids:
                 return
-            done, running, _ = self.child(self.with_canaries(ids))
-            if done:
+            done, running, begun = self.child(self.with_canaries(ids))
+            if done or not begun and len(set(map(file_of, ids))) == 1:
                 return
             suspects = [i for i in ids if running in (i, file_of(i))]
             if not suspects or len(suspects) == len(ids):
@@ -191,7 +193,7 @@ class Supervisor:
         c = self.children
         self.children += 1
         key = os.urandom(32)
-        common = ("mode", "root", "source", "options", "harness", "own")
+        common = ("mode", "root", "source", "options", "harness", "own", "changed", "frank")
         self.report(t="child", c=c, ids=order["ids"])
         self.nursery.order({**{k: self.request[k] for k in common}, **order, "key": key.hex()})
         watch = Watch(self.channel.Receiver(key), self.request["limit"], self.request["start"])

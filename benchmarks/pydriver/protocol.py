@@ -1,21 +1,38 @@
 """The pytest plugin that runs the tests and says how they ended."""
 
+import sys
 from time import perf_counter as clock
 
 import pytest
 from _pytest.runner import CallInfo
+# Kept here, since those among the builtins could be replaced.
+from builtins import (
+    any, BaseException, callable, getattr, hasattr, id, isinstance, list, map, set, str, tuple, type,
+    vars, zip,
+)
+
+from guard import Space, judged
 
 # How much of what is said about a test is passed on, in characters.
 LONGEST = 4000
+# How long tests run between two thorough looks at what judges them, in seconds.
+EVERY = 0.1
 
 
-def plugin(order, send):
+def plugin(order, send, inspector):
     """The plugin, and what to call when pytest has ended."""
     wanted, canaries = set(order["ids"]), set(order.get("canaries", ()))
     collecting = order["mode"] == "collect"
     loud = set()  # node ids of which a report said that something in them failed
 
     class Judge:
+        @pytest.hookimpl(trylast=True)
+        def pytest_configure(self, config):
+            """Have canaries collected whatever the settings say of names."""
+            for option, part in (("python_functions", -1), ("python_classes", 1)):
+                names = {c.split("::")[part] for c in canaries}
+                config._inicache[option] = list(config.getini(option)) + sorted(names)
+
         @pytest.hookimpl(tryfirst=True)
         def pytest_collectstart(self, collector):
             if isinstance(collector, pytest.File):
@@ -44,6 +61,7 @@ def plugin(order, send):
         def pytest_runtestloop(self, session):
             if collecting:
                 return True
+            inspector.collected(session)
             items = list(session.items)
             for item, following in zip(items, items[1:] + [None]):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -52,9 +70,12 @@ def plugin(order, send):
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_protocol(self, item, nextitem):
             send(t="begin", id=item.nodeid)
+            inspector.before(item)
             start = clock()
             outcome, message = run(item, nextitem, loud)
-            send(t="result", id=item.nodeid, outcome=outcome, wall=clock() - start, message=clip(message))
+            wall = clock() - start
+            inspector.after(item)
+            send(t="result", id=item.nodeid, outcome=outcome, wall=wall, message=clip(message))
             return True
 
         @pytest.hookimpl(tryfirst=True)
@@ -62,7 +83,98 @@ def plugin(order, send):
             if report.outcome == "failed":  # of a part of a test, which plugins report
                 loud.add(report.nodeid)
 
-    return Judge(), lambda: send(t="done")
+    def finish():
+        inspector.finished()
+        send(t="done")
+
+    return Judge(), finish
+
+
+class Inspector:
+    """Looks, between tests, at what runs and judges them, and tells what was
+    tampered with, once each."""
+
+    def __init__(self, watch, origin, send):
+        self.watch, self.origin, self.send = watch, origin, send
+        self.told, self.session, self.tests, self.hooks = set(), None, [], ()
+        self.looked = clock()
+
+    def note(self, why):
+        if why not in self.told:
+            self.told.add(why)
+            self.send(t="tampered", why=why)
+
+    def quick(self):
+        why = self.watch.quick(self.origin)
+        if why:
+            self.note(why)
+
+    def look(self, everything):
+        if not self.origin.changed:
+            return
+        for why in self.watch.check(self.origin, everything):
+            self.note(why)
+        for space in self.tests:
+            for why in judged(space, self.origin, False):
+                self.note(why)
+        self.look_at_pytest()
+        for what, now in (("trace", sys.gettrace()), ("profile", sys.getprofile())):
+            if now is not None and self.origin.suspect(now):
+                self.note(f"a {what} function was set")
+        for finder in sys.meta_path + sys.path_hooks:
+            if self.origin.suspect(finder):
+                self.note("a finder of modules was added")
+
+    def look_at_pytest(self):
+        """Plugins, and attributes of pytest's objects."""
+        manager = self.session.config.pluginmanager
+        hooks = [i for h in list(vars(manager.hook).values()) for i in getattr(h, "get_hookimpls", list)()]
+        ids = tuple(map(id, hooks))
+        if ids != self.hooks:
+            self.hooks = ids
+            for i in hooks:
+                if self.origin.suspect(i.function):
+                    self.note(f"the hook {i.function.__name__} of pytest comes from the change")
+        for thing in (manager, self.session, self.session.config):
+            for key, value in list(vars(thing).items()):
+                if callable(value) and self.origin.suspect(value):
+                    self.note(f"{type(thing).__name__}.{key} of pytest was replaced")
+
+    def collected(self, session):
+        """What there is when tests are about to run."""
+        self.session = session
+        if not self.origin.changed:
+            return
+        for name, module in list(sys.modules.items()):
+            if getattr(module, "__file__", None) in self.origin.harness:
+                self.tests.append(Space(module, name))
+                self.tests += [Space(v, f"{name}.{k}") for k, v in list(vars(module).items())
+                               if isinstance(v, type) and v.__module__ == name]
+        self.look(True)
+
+    def before(self, item):
+        if not self.origin.changed:
+            return
+        function = getattr(item, "obj", None)
+        if self.origin.suspect(function):
+            self.note(f"the test {item.name} was replaced")
+        if any(callable(v) and k != "obj" and self.origin.suspect(v) for k, v in list(vars(item).items())):
+            self.note(f"the test {item.name} was changed")
+
+    def after(self, item):
+        """Looks at what is near after each test, and at all when some time has gone by."""
+        if not self.origin.changed:
+            return
+        if clock() - self.looked > EVERY:
+            self.look(False)
+            self.looked = clock()
+            return
+        for why in self.watch.step(self.origin):
+            self.note(why)
+        self.look_at_pytest()
+
+    def finished(self):
+        self.look(True)
 
 
 def function_of(item):

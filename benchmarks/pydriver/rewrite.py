@@ -1,0 +1,141 @@
+"""Has trusted tests compare and assert with the driver's help.
+
+Test modules are compiled by pytest, which rewrites their assert statements. In
+what it has made, comparisons become calls of "@compare" and methods named assert…
+are looked up by "@method"; "@check" runs before and after each assert statement, so
+that nothing can be changed just while it is evaluated. The three are names among
+the builtins that no source can spell.
+"""
+
+import ast
+import builtins
+import functools
+import re
+import sys
+import types
+import unittest
+
+import _pytest.assertion.rewrite as assertion
+
+
+COMPARING = (
+    "assertEqual", "assertNotEqual", "assertIn", "assertNotIn", "assertListEqual", "assertTupleEqual", "assertDictEqual",
+    "assertSetEqual", "assertSequenceEqual", "assertCountEqual", "assertAlmostEqual", "assertNotAlmostEqual",
+    "assertMultiLineEqual", "assertGreater", "assertGreaterEqual", "assertLess", "assertLessEqual",
+)
+RELATION = {
+    "assertNotEqual": "NotEq", "assertNotAlmostEqual": "NotEq", "assertIn": "In", "assertNotIn": "NotIn",
+    "assertGreater": "Gt", "assertGreaterEqual": "GtE", "assertLess": "Lt", "assertLessEqual": "LtE",
+}
+
+
+class Help:
+    """What the rewritten tests of a process call; set by its child."""
+
+    equality = None
+    check = staticmethod(lambda: None)
+    method = staticmethod(getattr)
+    harness = frozenset()
+    words = {}  # names in the source of each test module, by path
+
+
+def install():
+    """Make pytest and unittest ask for help. Done once, before children are forked."""
+    original = assertion.rewrite_asserts
+
+    @functools.wraps(original)
+    def rewrite_asserts(mod, source, module_path=None, config=None):
+        path = str(module_path)
+        Help.words[path] = frozenset(re.findall(r"\w+", source.decode("utf-8", "replace")))
+        Around().visit(mod)
+        original(mod, source, module_path, config)
+        Ask(path).visit(mod)
+        ast.fix_missing_locations(mod)
+
+    assertion.rewrite_asserts = rewrite_asserts
+    hook = assertion.AssertionRewritingHook
+    rewritten, skipped = hook._should_rewrite, hook._early_rewrite_bailout
+    hook._should_rewrite = lambda self, name, fn, state: str(fn) in Help.harness or rewritten(self, name, fn, state)
+    hook._early_rewrite_bailout = lambda self, name, state: False if Help.harness else skipped(self, name, state)
+    for name in COMPARING:
+        setattr(unittest.TestCase, name, doubting(getattr(unittest.TestCase, name), RELATION.get(name, "Eq")))
+    space = vars(builtins)
+    space["@compare"] = lambda op, left, right, path: Help.equality.compare(op, left, right, Help.words.get(path, ()))
+    space["@check"] = lambda: Help.check()
+    space["@method"] = lambda owner, name: Help.method(owner, name)
+
+
+def doubting(original, relation):
+    """A comparing method of TestCase that fails where an operand would agree to anything."""
+    @functools.wraps(original)
+    def wrapper(self, first, second, *args, **more):
+        __tracebackhide__ = True
+        module = sys.modules.get(type(self).__module__)
+        words = Help.words.get(getattr(module, "__file__", None), ())
+        result = original(self, first, second, *args, **more)
+        if Help.equality and Help.equality.origin.changed and Help.equality.lying(relation, first, second, words):
+            raise self.failureException(f"{first!r} or {second!r} compares so with anything")
+        return result
+
+    return wrapper
+
+
+def call(name, *args):
+    return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=list(args), keywords=[])
+
+
+class Around(ast.NodeTransformer):
+    """Puts a check before and after each assert statement, and after each with statement."""
+
+    def visit_Assert(self, node):
+        return [check(node), node, check(node)]
+
+    def visit_With(self, node):
+        self.generic_visit(node)
+        return [node, check(node)]
+
+
+def check(node):
+    return ast.copy_location(ast.Expr(value=call("@check")), node)
+
+
+class Ask(ast.NodeTransformer):
+    """Replaces comparisons and the look-up of assert methods."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        op = type(node.ops[0]).__name__
+        if len(node.ops) != 1 or op not in KNOWN:
+            return node
+        new = call("@compare", ast.Constant(op), node.left, node.comparators[0], ast.Constant(self.path))
+        return ast.copy_location(new, node)
+
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and node.attr.startswith("assert") and not mangled(node):
+            return ast.copy_location(call("@method", node.value, ast.Constant(node.attr)), node)
+        return node
+
+
+def mangled(node):
+    """Whether pytest's own code in the module looks this up."""
+    return isinstance(node.value, ast.Name) and node.value.id.startswith("@")
+
+
+KNOWN = {"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "In", "NotIn"}
+
+
+def trusted_method(origin, note):
+    """A getattr that notices functions which the change has put in."""
+    def method(owner, name):
+        found = getattr(owner, name)
+        if origin.suspect(found) and not isinstance(owner, types.ModuleType):
+            note(f"the method {name} of {type(owner).__name__} was replaced")
+        return found
+
+    return method
+
+
