@@ -40,7 +40,7 @@ var exposed = wordSet(`
 sys._getframe sys._current_frames sys._current_exceptions sys.modules sys.settrace sys.setprofile sys.gettrace sys.getprofile
 sys.monitoring sys.meta_path sys.path_hooks sys.path_importer_cache sys.addaudithook sys.audit sys.orig_argv sys.__stdout__
 sys.__stderr__ sys.call_tracing sys.setswitchinterval sys._debugmallocstats sys._clear_type_cache
-os._exit os.abort os.kill os.killpg os.fork os.forkpty os.posix_spawn os.posix_spawnp os.dup os.dup2 os.getppid os.setsid
+os._exit os.abort os.kill os.killpg os.fork os.forkpty os.posix_spawn os.posix_spawnp os.dup os.dup2 os.write os.writev os.pwrite os.closerange os.sendfile socket.fromfd os.getppid os.setsid
 os.pidfd_open os.execl os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.spawnl os.spawnle os.spawnlp
 os.spawnlpe os.spawnv os.spawnve os.spawnvp os.spawnvpe os.ptrace os.register_at_fork os.startfile
 signal gc ctypes faulthandler atexit _thread posix marshal runpy

@@ -158,6 +158,9 @@ func (w *pyWalker) call(e *pysrc.Expr) bool {
 			w.hard("an encoded literal")
 		}
 	}
+	if (f == "~open" || f == "io.open" || f == "os.fdopen") && len(args) > 0 && unparen(args[0]).Kind == pysrc.NumberExpr {
+		w.hard("the opening of a descriptor by its number")
+	}
 	if fileCalls[f] || fileMethods[attributeName(e.Parts[0])] {
 		for _, a := range args {
 			w.checkPaths(a)

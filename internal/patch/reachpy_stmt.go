@@ -141,6 +141,9 @@ func (w *pyWalker) assignment(s *pysrc.Stmt, parts []pysrc.Part) {
 		if value != nil && answersAlways(p.Expr.Name, w.answerOf(value)) {
 			w.hard("a method " + p.Expr.Name + " that always answers the same")
 		}
+		if value != nil && value.Kind == pysrc.CallExpr && comparing[p.Expr.Name] {
+			w.hard("a method " + p.Expr.Name + " that a call makes")
+		}
 		if p.Expr.Kind != pysrc.NameExpr {
 			continue
 		}
