@@ -127,8 +127,7 @@ type pyForks struct{ boxes sandbox.Provider }
 func (p pyForks) Open(ctx context.Context, spec sandbox.Spec) (sandbox.Box, error) {
 	b, err := openFork(ctx, p.boxes, spec, forkSpec{
 		server: path.Join(pyDriverDir, "server.py"), program: path.Join(pyDriverDir, "main.py"),
-		preload: []string{"pytest", "_pytest.config", "_pytest.assertion.rewrite", "unittest.mock", "asyncio", "doctest", "pdb"},
-		source:  Source,
+		source: Source,
 	})
 	if err != nil {
 		return nil, err

@@ -30,10 +30,9 @@ const (
 
 // forkSpec says how programs are forked instead of started.
 type forkSpec struct {
-	server  string   // path of the server in the box
-	program string   // path of the program in the box
-	preload []string // modules that it needs
-	source  string   // folder of the code under test
+	server  string // path of the server in the box
+	program string // path of the program in the box
+	source  string // folder of the code under test
 }
 
 // forkBox is a box in which one Python program is forked from a server that has
@@ -438,7 +437,7 @@ func startFork(ctx context.Context, box sandbox.Box, python []string, env map[st
 		_ = inR.CloseWithError(io.ErrClosedPipe)
 		s.ended <- err
 	}()
-	hello := forkHello{Token: s.token, Program: f.program, Preload: f.preload, Folder: sandbox.WorkDir, Source: f.source,
+	hello := forkHello{Token: s.token, Program: f.program, Folder: sandbox.WorkDir, Source: f.source,
 		Roots: []string{sandbox.WorkDir, "/tmp", "/dev/shm"}}
 	if _, err := s.ask(ctx, hello, forkStart, 0); err != nil {
 		return nil, &sandbox.Error{Op: "start", Object: "the fork server", Err: errors.Join(err, s.stop()),

@@ -22,7 +22,6 @@ const (
 type forkHello struct {
 	Token   string   `json:"token"`
 	Program string   `json:"program"` // that is run, with the arguments of each request
-	Preload []string `json:"preload"` // modules
 	Folder  string   `json:"folder"`  // compiled source below it may be kept
 	Source  string   `json:"source"`  // the tree
 	Roots   []string `json:"roots"`   // folders that are kept as they are

@@ -23,6 +23,8 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What a program left unread in its pipes is waited for no longer than this.
 DRAIN = 1.0
+# What main.py loads.
+PARTS = ("channel", "nursery")
 # How much a program may tell of its imports, in bytes.
 MAX_NOTES = 1 << 20
 
@@ -76,9 +78,9 @@ class Server:
         self.replies = Replies(first["token"])
         self.program = first["program"]
         self.code = compile(warm.read(self.program), self.program, "exec", dont_inherit=True)
-        self.preload(first["preload"])
         self.notes = warm.Notes()
         self.compiled = warm.Compiled(first["folder"], self.notes)
+        self.parts = self.prepare()
         self.library = warm.Library(first["source"])
         self.area = workarea.WorkArea(first["roots"])
         self.wake, wake = os.pipe()
@@ -89,15 +91,15 @@ class Server:
         self.replies.send({"pid": os.getpid()})
 
     @staticmethod
-    def preload(names):
-        for name in names:
-            try:
-                __import__(name)
-            except ImportError:
-                pass  # the program will say so, if it needs it
-        config = sys.modules.get("_pytest.config")
-        for plugin in getattr(config, "default_plugins", ()):
+    def prepare():
+        """Have the driver import what its nursery needs, and keep that."""
+        parts = dict(zip(PARTS, load(*PARTS)))
+        child = sys.modules["child"]
+        child.prepare()
+        child.prepare = lambda: None
+        for plugin in sys.modules["_pytest.config"].default_plugins:
             __import__("_pytest." + plugin)
+        return parts
 
     def serve(self):
         handlers = {"lay": self.lay, "run": self.run}
@@ -151,7 +153,7 @@ class Server:
             if kind == "library":
                 self.library.learn(text)
             else:
-                self.compiled.learn(kind, text, self.area.edited)
+                self.compiled.learn(text, self.area.edited)
         if told:
             gc.freeze()
 
@@ -268,6 +270,7 @@ class Program:
         module.__file__ = self.server.program
         module.__builtins__ = __builtins__
         sys.modules["__main__"] = module
+        sys.modules.update(self.server.parts)
         sys.argv = [self.server.program, *self.request["args"]]
         try:
             exec(self.server.code, module.__dict__)

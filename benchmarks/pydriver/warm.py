@@ -5,7 +5,6 @@ import os
 import sys
 import sysconfig
 from importlib.machinery import SourceFileLoader
-from pathlib import Path
 
 MAX_SOURCES = 5000
 # Modules that do something when they are imported.
@@ -41,11 +40,9 @@ class Compiled:
         self.folder, self.notes = folder + os.sep, notes
         self.stdlib = sysconfig.get_path("stdlib") + os.sep
         self.modules = {}  # path to (source, code)
-        self.tests = {}  # likewise, with pytest's assertions
-        self.hook_modules()
-        self.hook_tests()
+        self.hook()
 
-    def hook_modules(self):
+    def hook(self):
         original = SourceFileLoader.get_code
 
         def get_code(loader, name):
@@ -61,52 +58,16 @@ class Compiled:
 
         SourceFileLoader.get_code = get_code
 
-    def hook_tests(self):
-        try:
-            from _pytest.assertion import rewrite
-            self.rewrite = rewrite._rewrite_test
-        except (ImportError, AttributeError):  # another version of pytest: slower, not wrong
-            self.rewrite = None
-            return
-
-        def _rewrite_test(fn, config):
-            path = str(fn)
-            known = self.tests.get(path)
-            if known and not config.getini("enable_assertion_pass_hook") and known[0] == read(path):
-                return os.stat(path), known[1]
-            self.notes.add("test", path)
-            return self.rewrite(fn, config)
-
-        rewrite._rewrite_test = _rewrite_test
-
-    def learn(self, kind, path, edited):
+    def learn(self, path, edited):
         """Compile what a program had to compile itself, unless it was edited."""
-        if not path.startswith(self.folder) or path in edited:
-            return
-        if kind == "module":
-            self.keep(self.modules, path, lambda: compile(read(path), path, "exec", dont_inherit=True))
-        elif kind == "test" and self.rewrite:
-            self.keep(self.tests, path, lambda: self.rewrite(Path(path), PlainConfig)[1])
-
-    @staticmethod
-    def keep(table, path, build):
-        if path in table or len(table) >= MAX_SOURCES:
+        known = path in self.modules or len(self.modules) >= MAX_SOURCES
+        if known or not path.startswith(self.folder) or path in edited:
             return
         try:
             source = read(path)
-            code = build()
-            if source == read(path):
-                table[path] = (source, code)
+            self.modules[path] = (source, compile(source, path, "exec", dont_inherit=True))
         except Exception:  # each program meets the error itself
             pass
-
-
-class PlainConfig:
-    """As much of pytest's configuration as the rewriting of assertions reads."""
-
-    @staticmethod
-    def getini(name):
-        return False
 
 
 def read(path):

@@ -1,0 +1,95 @@
+package benchmarks
+
+import (
+	"path"
+	"strings"
+
+	"ratchet/internal/model"
+	"ratchet/internal/pysrc"
+)
+
+// pyStatements are the statements of one file, by each line that they take.
+type pyStatements struct {
+	blocks map[int]model.Block
+	plain  map[int]bool // lines of what is of no use when it runs at import
+}
+
+// statements takes a file of the tree apart. A file that is not there, cannot be
+// read, or belongs to the harness has no statements.
+func (c *pyCover) statements(t model.Tree, file string) *pyStatements {
+	s := &pyStatements{blocks: map[int]model.Block{}, plain: map[int]bool{}}
+	f, ok := t.Find(file)
+	if !ok || path.Ext(file) != ".py" || c.suite.Harness(file) || f.Mode == model.ModeSymlink {
+		return s
+	}
+	parsed, err := pysrc.Parse(f.Data)
+	if err != nil {
+		return s
+	}
+	parsed.Walk(func(st *pysrc.Stmt) { s.add(file, st) })
+	return s
+}
+
+// add notes a statement. Statements that begin on a line of another count as one.
+func (s *pyStatements) add(file string, st *pysrc.Stmt) {
+	if len(st.Tokens) == 0 {
+		return
+	}
+	last := st.Tokens[len(st.Tokens)-1]
+	end, column := endOf(last)
+	b, shared := s.blocks[st.Line]
+	if !shared {
+		b = model.Block{File: file, StartLine: st.Line, StartCol: 1, EndLine: end, EndCol: column}
+	} else if end > b.EndLine || end == b.EndLine && column > b.EndCol {
+		b.EndLine, b.EndCol = end, column
+	}
+	for line := b.StartLine; line <= b.EndLine; line++ {
+		s.blocks[line] = b
+		s.plain[line] = defines(st) && (!shared || s.plain[line])
+	}
+}
+
+// endOf is the place just behind a token.
+func endOf(t pysrc.Token) (line, column int) {
+	if i := strings.LastIndexByte(t.Text, '\n'); i >= 0 {
+		return t.Line + strings.Count(t.Text, "\n"), len(t.Text) - i
+	}
+	return t.Line, t.Col + len(t.Text)
+}
+
+// defines says that a statement only brings in names: an import, a class, a
+// function without defaults, a docstring.
+func defines(st *pysrc.Stmt) bool {
+	switch st.Kind {
+	case "import", "from", "class", "pass", "global", "nonlocal":
+		return true
+	case "def":
+		for _, t := range st.Tokens {
+			if t.Is("=") {
+				return false
+			}
+		}
+		return true
+	case "expr":
+		return len(st.Tokens) == 1 && st.Tokens[0].Kind == pysrc.String
+	}
+	return false
+}
+
+// at lists the blocks of lines that ran. Lines that the file does not have are
+// left out.
+func (s *pyStatements) at(ranges [][2]int, importing bool) []model.Block {
+	var out []model.Block
+	for line, b := range s.blocks {
+		if importing && s.plain[line] {
+			continue
+		}
+		for _, r := range ranges {
+			if r[0] <= line && line <= r[1] {
+				out = append(out, b)
+				break
+			}
+		}
+	}
+	return out
+}
