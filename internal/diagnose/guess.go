@@ -13,6 +13,8 @@ const (
 	anyScore     = 0.05
 	// leastSimilar is the share of a function's words below which it is a chance.
 	leastSimilar = 0.5
+	// inNamedFile is what it counts when only the file is named alike.
+	inNamedFile = 0.6
 	// maxGuesses bounds how many functions one suite's guesses name.
 	maxGuesses = 300
 )
@@ -84,8 +86,8 @@ func (d *diagnosis) functionsBelow(root string) []function {
 	return out
 }
 
-// addSimilar makes suspects of functions whose name shares words with a problem's
-// name, or that its output names.
+// addSimilar makes suspects of functions whose name, or whose file's, shares words
+// with a problem's name, or that its output names.
 func (d *diagnosis) addSimilar(found map[key]*Suspect, named map[key]bool, all []function, t test) {
 	about := words(t.ID)
 	output := map[string]bool{}
@@ -94,6 +96,10 @@ func (d *diagnosis) addSimilar(found map[key]*Suspect, named map[key]bool, all [
 	}
 	for _, f := range all {
 		share, why := similarity(words(f.name), about), "a problem without coverage is named alike"
+		file := strings.TrimSuffix(path.Base(f.file), path.Ext(f.file))
+		if s := inNamedFile * similarity(words(file), about); s > share {
+			share, why = s, "a problem without coverage is named like its file"
+		}
 		if len(f.name) >= minNameLength && output[f.name] {
 			share, why = 1, "the output of a problem without coverage names it"
 		}

@@ -67,6 +67,18 @@ func TestWithoutCoverageEveryFunctionIsSuspectAtLast(t *testing.T) {
 	require.Contains(t, b.Notes[0], "7 of 8 functions are suspect for no other reason than being there")
 }
 
+func TestFilesThatAreNamedAlike(t *testing.T) {
+	in := execInput("x")
+	in.Tree = tree("app/table.py", "def pad():\n    pass\n\n\ndef table():\n    pass\n", "app/wrap.py", "def wrap():\n    pass\n")
+	in.Problems[0].ID, in.Problems[0].Name = "cmd/table-people", "table-people"
+	in.Results[0].Problem = "cmd/table-people"
+	b, err := Diagnose(in)
+	require.NoError(t, err)
+	require.Equal(t, []string{"app/table.py:5-7", "app/table.py:1-3", "app/wrap.py:1-3"}, []string{b.Suspects[0].Place(), b.Suspects[1].Place(), b.Suspects[2].Place()})
+	require.InDelta(t, similarScore, b.Suspects[0].Score, 1e-9)
+	require.InDelta(t, similarScore*inNamedFile, b.Suspects[1].Score, 1e-9)
+}
+
 func TestBetterEvidenceComesBeforeGuesses(t *testing.T) {
 	b, err := Diagnose(execInput("in deposit: ValueError\n  File \"/box/src/app/money.py\", line 12, in worth\n"))
 	require.NoError(t, err)
