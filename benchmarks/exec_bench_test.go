@@ -68,6 +68,7 @@ func (l lab) runExec(t testing.TB, s *execSuite, trusted, code model.Tree, isola
 }
 
 func TestExecRunsPythonPrograms(t *testing.T) {
+	t.Parallel()
 	l, in := pyBoxes(t), tree(sums)
 	for name, command := range map[string][]string{
 		"standard input": {"python3", "sum.py"},
@@ -89,6 +90,7 @@ func TestExecRunsPythonPrograms(t *testing.T) {
 
 // How a case ends is told apart, and costs only itself.
 func TestExecOutcomes(t *testing.T) {
+	t.Parallel()
 	l := pyBoxes(t)
 	in := tree(`
 -- p.py --
@@ -116,6 +118,7 @@ exec(sys.stdin.read())
 }
 
 func TestExecOutOfMemory(t *testing.T) {
+	t.Parallel()
 	l := pyBoxes(t)
 	in := tree(`
 -- c.jsonl --
@@ -177,6 +180,7 @@ func goProgramSuite(t testing.TB) *execSuite {
 }
 
 func TestExecPreparesPrograms(t *testing.T) {
+	t.Parallel()
 	l, in, s := boxes(t), tree(goProgram), goProgramSuite(t)
 	b, problems := l.openExec(t, s, in, in)
 	for range 2 {
@@ -196,6 +200,7 @@ func TestExecPreparesPrograms(t *testing.T) {
 }
 
 func TestExecCoversPython(t *testing.T) {
+	t.Parallel()
 	l, in := pyBoxes(t), tree(sums)
 	for _, command := range [][]string{{"python3", "sum.py"}, {"python3", "-X", "dev", "-m", "sum"}} {
 		s := execSuiteOf(t, Config{Cases: "cases", Command: command})
@@ -208,6 +213,7 @@ func TestExecCoversPython(t *testing.T) {
 }
 
 func TestExecCoversGo(t *testing.T) {
+	t.Parallel()
 	l, in, s := boxes(t), tree(goProgram), goProgramSuite(t)
 	problems := discoverAny(t, s, in)
 	cov, err := s.Cover(t.Context(), l.target(in, in, problems), problems)
@@ -249,6 +255,7 @@ func TestCoveredCommands(t *testing.T) {
 
 // A candidate is screened in stages, in a box of its own or in one that others had.
 func TestExecScreen(t *testing.T) {
+	t.Parallel()
 	l, in := boxes(t), tree(goProgram)
 	s := goProgramSuite(t)
 	target := l.target(in, in, discoverAny(t, s, in))

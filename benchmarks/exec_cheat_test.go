@@ -77,6 +77,7 @@ print('--- PASS: a\n--- PASS: b\n--- PASS: c\n{"score": 1}')
 }
 
 func TestExecCheats(t *testing.T) {
+	t.Parallel()
 	l, trusted := pyBoxes(t), tree(puzzle)
 	s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}})
 	for name, c := range execCheats {
@@ -95,6 +96,7 @@ func TestExecCheats(t *testing.T) {
 // What a program leaves behind is gone in the next run, and a process of it in
 // the next case.
 func TestExecLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	l, trusted := pyBoxes(t), tree(puzzle)
 	s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}})
 	code := trusted.With(edit("p.py", `
@@ -125,6 +127,7 @@ if os.fork() == 0:
 
 // Who knows the visible answers by heart fails where there are others.
 func TestExecHardCodedAnswers(t *testing.T) {
+	t.Parallel()
 	l, trusted := pyBoxes(t), tree(puzzle)
 	s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}})
 	problems := discoverAny(t, s, trusted)

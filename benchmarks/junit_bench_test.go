@@ -87,6 +87,7 @@ func (l lab) runJUnit(t testing.TB, s *junitSuite, trusted, code model.Tree, pro
 }
 
 func TestJUnitRunsPytest(t *testing.T) {
+	t.Parallel()
 	l, s, in := pyBoxes(t), junitSuiteOf(t, Config{}), tree(counting)
 	problems := l.discoverJUnit(t, s, in)
 	require.Equal(t, countingIDs, ids(problems), "unstable names are left out")
@@ -163,6 +164,7 @@ func scriptedSuite(t testing.TB) *junitSuite {
 }
 
 func TestJUnitRunsScripts(t *testing.T) {
+	t.Parallel()
 	l, s, in := pyBoxes(t), scriptedSuite(t), tree(scripted)
 	problems := l.discoverJUnit(t, s, in)
 	require.Equal(t, []string{"unit/test_app/TestInc/test_one"}, ids(problems))
@@ -174,6 +176,7 @@ func TestJUnitRunsScripts(t *testing.T) {
 }
 
 func TestJUnitThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	l, in := pyBoxes(t), tree(counting)
 	program := func(text string) []string { return []string{"python3", "-c", text} }
 	for name, c := range map[string]struct {
@@ -205,6 +208,7 @@ func TestJUnitThatCannotBeRead(t *testing.T) {
 }
 
 func TestJUnitReadsSeveralReports(t *testing.T) {
+	t.Parallel()
 	l := pyBoxes(t)
 	in := tree(`
 -- run.py --
@@ -223,6 +227,7 @@ open("out/other.xml", "w").write("no report")
 }
 
 func TestJUnitOutcomes(t *testing.T) {
+	t.Parallel()
 	l, s, in := pyBoxes(t), junitSuiteOf(t, Config{}), tree(counting)
 	problems := l.discoverJUnit(t, s, in)
 	for name, c := range map[string]struct {
@@ -253,6 +258,7 @@ func TestJUnitOutcomes(t *testing.T) {
 }
 
 func TestJUnitScreen(t *testing.T) {
+	t.Parallel()
 	l, s, in := pyBoxes(t), junitSuiteOf(t, Config{}), tree(counting)
 	problems := l.discoverJUnit(t, s, in)
 	problems = append(problems[:2:2], problems[3:]...) // but for the skipped one
