@@ -83,7 +83,7 @@ type Report struct {
 }
 
 // Run simulates all suites. progress, which may be nil, is called after each
-// campaign, from one goroutine at a time. With the defaults it takes about half
+// campaign, from one goroutine at a time. With the defaults it takes about
 // a minute on 2 cores.
 func Run(ctx context.Context, cfg Config, progress func(done, total int)) (Report, error) {
 	all := suites()
