@@ -1,6 +1,7 @@
 package patch_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,4 +147,18 @@ func FuzzGatePython(f *testing.F) {
 			t.Fatalf("%q adds nothing: %s", src, r)
 		}
 	})
+}
+
+// BenchmarkGatePython gates a change of one file of 3,000, of about 100 lines each.
+func BenchmarkGatePython(b *testing.B) {
+	body := strings.Repeat("def f(a, b):\n    if a > b:\n        return f\"{a} {b}\"\n    return [x for x in (a, b) if x]\n\n\n", 16)
+	var files []string
+	for i := range 3000 {
+		files = append(files, fmt.Sprintf("d%d/f%d.py", i%50, i), body)
+	}
+	from := tree(files...)
+	c := model.Candidate{Edits: edits("d0/f0.py", strings.Replace(body, "a > b", "a >= b", 1))}
+	for b.Loop() {
+		require.Nil(b, patch.Gate(from, c, patch.Policy{}))
+	}
 }

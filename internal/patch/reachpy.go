@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -56,20 +57,24 @@ func (p pyReach) added(now pyReach) finding {
 	return first
 }
 
-// ownModules are the names under which code of a tree itself can be imported, but
-// for those that hide something else: files and folders that hold Python.
+// ownModules says whether a module is code of the tree itself: a name of a file
+// or folder that holds Python, but for names of the standard library.
 func ownModules(base model.Tree) func(module string) bool {
-	own := map[string]bool{}
-	for _, f := range base.Files {
-		if !isPython(f.Path) {
-			continue
+	names := sync.OnceValue(func() map[string]bool {
+		own := map[string]bool{}
+		for _, f := range base.Files {
+			if isPython(f.Path) {
+				for _, p := range strings.Split(strings.TrimSuffix(f.Path, path.Ext(f.Path)), "/") {
+					own[p] = true
+				}
+			}
 		}
-		parts := strings.Split(strings.TrimSuffix(f.Path, path.Ext(f.Path)), "/")
-		for _, p := range parts {
-			own[p] = own[p] || !stdModules[p]
-		}
+		return own
+	})
+	return func(module string) bool {
+		root := rootOf(module)
+		return strings.HasPrefix(module, ".") || !stdModules[root] && names()[root]
 	}
-	return func(module string) bool { return strings.HasPrefix(module, ".") || own[rootOf(module)] }
 }
 
 // pyReaches lists the findings of a file; of one that does not parse, none.
