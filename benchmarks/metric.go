@@ -79,24 +79,28 @@ func (s *metricSuite) wallOnly() bool {
 }
 
 // benchFolders are the folders in which benchmarks lie by convention.
-var benchFolders = []string{"bench", "benches", "benchmark", "benchmarks", "testdata", "vendor"}
+var benchFolders = []string{"bench", "benches", "benchmark", "benchmarks", "vendor"}
 
-// owns covers the files that the command names, benchmarks and tests by the
-// conventions of Go and Python, and what decides which code they are linked with.
+// owns covers the files that the command and those of Prepare name, benchmarks and
+// tests by the conventions of many languages, and what configures how they are built
+// and run: Prepare runs as Builder, who could rewrite all of them.
 func (s *metricSuite) owns(p string) bool {
 	if s.named[p] {
 		return true
 	}
 	base := path.Base(p)
 	stem := strings.TrimSuffix(base, path.Ext(base))
-	switch {
-	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(stem, "_bench"), strings.HasPrefix(base, "bench_"):
-		return true
-	case slices.Contains([]string{"go.mod", "go.sum", "go.work", "go.work.sum", "conftest.py", "sitecustomize.py", "usercustomize.py"}, base):
+	if strings.HasSuffix(stem, "_bench") || strings.HasPrefix(base, "bench_") {
 		return true
 	}
-	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool {
-		return slices.Contains(benchFolders, part)
+	if slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool {
+		return testFolders[part] || slices.Contains(benchFolders, part)
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(testFiles, func(pattern string) bool {
+		ok, err := path.Match(pattern, base)
+		return err == nil && ok
 	})
 }
 

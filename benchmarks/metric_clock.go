@@ -50,11 +50,11 @@ func (u usage) busy(other usage) time.Duration {
 			longest = max(longest, r.busy)
 		}
 	}
-	return seconds(all + longest)
+	return durationOf(all + longest)
 }
 
-// seconds converts without overflow: a printed number may be anything.
-func seconds(s float64) time.Duration {
+// durationOf converts seconds without overflow: a printed number may be anything.
+func durationOf(s float64) time.Duration {
 	const most = float64(24 * time.Hour)
 	return time.Duration(min(s*float64(time.Second), most))
 }
