@@ -25,7 +25,7 @@ func mutants(t *testing.T, p *Proposer, name, src string) []string {
 			continue
 		}
 		r := q.region(u, s, d, q.brief.Suspects)
-		for _, m := range q.ofFamily(r, families()[i]) {
+		for _, m := range q.score(r, name, 1, func(emit emitter) { r.each(families()[i], emit) }) {
 			data, ok := s.rewrite(m.changes, m.imports)
 			if !ok {
 				continue

@@ -5,6 +5,8 @@ import (
 	"go/types"
 	"sort"
 	"strings"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // functions calls another function or method that takes and gives the same
@@ -60,9 +62,9 @@ func (r *region) unknownFunction(id *ast.Ident, emit emitter) {
 	if !ok || !called || call.Fun != sel || r.u.info.Uses[id] != nil {
 		return
 	}
-	ws := words(id.Name)
+	ws := names.Words(id.Name)
 	for _, w := range ws {
-		for i, o := range r.lex.opposite[w] {
+		for i, o := range r.lex.Opposite[w] {
 			title := func(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 			if strings.Contains(id.Name, title(w)) {
 				becomes(r, id, strings.Replace(id.Name, title(w), title(o), 1), 1/(1+float64(i)), emit)
@@ -85,7 +87,7 @@ func (r *region) rivals(id *ast.Ident, fn *types.Func) []option {
 		}
 		other := f.Type().(*types.Signature)
 		if identicalSignature(sig, other) {
-			out = append(out, option{f.Name(), scale * (0.3 + 0.7*r.lex.kinship(id.Name, f.Name()))})
+			out = append(out, option{f.Name(), scale * (0.3 + 0.7*r.lex.Kinship(id.Name, f.Name()))})
 		}
 	}
 	if recv := sig.Recv(); recv != nil {

@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // integers changes integer literals: off by one, to 0, 1 and -1, in sign, by
@@ -265,7 +267,7 @@ func (p *pool) others(r *region, lit *ast.BasicLit) []option {
 	if p == nil {
 		return out
 	}
-	for _, v := range sortedByCloseness(p.near[lit.Kind], lit.Value) {
+	for _, v := range names.SortedByCloseness(p.near[lit.Kind], lit.Value) {
 		w := 0.3
 		if p.test[lit.Kind][v] {
 			w = 0.5
@@ -276,7 +278,7 @@ func (p *pool) others(r *region, lit *ast.BasicLit) []option {
 	for v := range p.test[lit.Kind] {
 		tests[v] = 1
 	}
-	for _, v := range sortedByCloseness(tests, lit.Value) {
+	for _, v := range names.SortedByCloseness(tests, lit.Value) {
 		if lit.Kind == token.INT { // inputs and results of tests are rarely constants of the code
 			add(v, 0.1)
 		} else {

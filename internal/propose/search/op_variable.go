@@ -78,7 +78,7 @@ func isUntypedFor(c, t types.Type) bool {
 
 // preference weighs a variable in scope as a replacement, from its distance in scope.
 func (r *region) preference(name string, o types.Object, i int) float64 {
-	w := 0.5 + 0.5*r.lex.kinship(name, o.Name())
+	w := 0.5 + 0.5*r.lex.Kinship(name, o.Name())
 	if r.isPackageLevel(o) {
 		return 0.35 * w
 	}
@@ -100,7 +100,7 @@ func (r *region) parts(id *ast.Ident, o types.Object, want types.Type, w float64
 			if !same(f.Type(), want) || f.Pkg() != r.u.pkg && !f.Exported() {
 				continue
 			}
-			fw := w * (0.4 + 0.6*r.lex.kinship(id.Name, f.Name()))
+			fw := w * (0.4 + 0.6*r.lex.Kinship(id.Name, f.Name()))
 			if f.Name() == id.Name {
 				fw = 1.5 * w
 			}
@@ -138,7 +138,7 @@ func fields(r *region, n ast.Node, emit emitter) {
 		if f == s.Obj() || !same(f.Type(), s.Obj().Type()) || f.Pkg() != r.u.pkg && !f.Exported() {
 			continue
 		}
-		w := 0.4 + 0.6*r.lex.kinship(sel.Sel.Name, f.Name())
+		w := 0.4 + 0.6*r.lex.Kinship(sel.Sel.Name, f.Name())
 		becomes(r, sel.Sel, f.Name(), w, emit)
 	}
 	i := 0
@@ -146,7 +146,7 @@ func fields(r *region, n ast.Node, emit emitter) {
 		if r.isPackageLevel(o) || !same(o.Type(), s.Obj().Type()) || i == 4 {
 			continue
 		}
-		w := 0.4 * (0.4 + 0.6*r.lex.kinship(sel.Sel.Name, o.Name()))
+		w := 0.4 * (0.4 + 0.6*r.lex.Kinship(sel.Sel.Name, o.Name()))
 		if o.Name() == sel.Sel.Name {
 			w = 1
 		}
@@ -176,7 +176,7 @@ func (r *region) declared(sel *ast.SelectorExpr, emit emitter) {
 		if _, isType := other.(*types.TypeName); isType || other == o || !other.Exported() || !same(other.Type(), o.Type()) {
 			continue
 		}
-		out = append(out, option{name, 0.3 + 0.7*r.lex.kinship(sel.Sel.Name, name)})
+		out = append(out, option{name, 0.3 + 0.7*r.lex.Kinship(sel.Sel.Name, name)})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].weight > out[j].weight })
 	for i, c := range out {
@@ -215,7 +215,7 @@ func exchanged(r *region, n ast.Node, emit emitter) {
 			}
 			changes := append(renamed(r, uses[a], b.Name()), renamed(r, uses[b], a.Name())...)
 			emit(mutation{
-				site: s, weight: 0.5 + 0.5*r.lex.kinship(a.Name(), b.Name()), changes: changes,
+				site: s, weight: 0.5 + 0.5*r.lex.Kinship(a.Name(), b.Name()), changes: changes,
 				what: "`" + a.Name() + "` and `" + b.Name() + "` in " + quote(r.text(s)) + " should be exchanged",
 			})
 		}

@@ -11,7 +11,7 @@ func (q *query) pairs() func() (ranked, bool) {
 	var out []ranked
 	for i, a := range q.singles {
 		for _, b := range q.singles[:i] {
-			if a.region.src == b.region.src && a.cluster == b.cluster && !overlapping(a.changes, b.changes) {
+			if a.ground.file() == b.ground.file() && a.cluster == b.cluster && !overlapping(a.changes, b.changes) {
 				out = append(out, pair(b, a))
 			}
 		}

@@ -69,8 +69,7 @@ func (r *region) suspicionAt(n ast.Node) (float64, diagnose.Suspect) {
 	return unreached * r.suspicion, diagnose.Suspect{Cluster: r.cluster, Problems: r.problems}
 }
 
-// regions finds the declarations that hold suspects, and those that these
-// refer to, the most suspicious first.
+// regions finds the declarations that hold suspects, and those that these refer to.
 func (q *query) regions() []*region {
 	byFile := map[string]places{}
 	for _, s := range q.brief.Suspects {
@@ -93,12 +92,7 @@ func (q *query) regions() []*region {
 			}
 		}
 	}
-	out = append(out, q.referred(out)...)
-	sort.SliceStable(out, func(i, j int) bool { return out[i].suspicion > out[j].suspicion })
-	if len(out) > q.cfg.MaxRegions {
-		out = out[:q.cfg.MaxRegions]
-	}
-	return out
+	return append(out, q.referred(out)...)
 }
 
 // region makes a region of a declaration when it holds suspects.

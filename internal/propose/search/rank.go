@@ -32,45 +32,38 @@ const (
 type ranked struct {
 	mutation
 	family   string
-	region   *region
+	ground   ground
 	score    float64
 	cluster  int
 	problems []string
 }
 
-// collect makes the mutations of a region, each scored.
-func (q *query) collect(r *region) []ranked {
+// collect makes the mutations of a ground, each scored.
+func (q *query) collect(g ground) []ranked {
 	var out []ranked
-	for _, f := range families() {
-		if scored := q.ofFamily(r, f); len(scored) > 0 {
-			out = append(out, scored...)
-		}
-	}
+	g.families(func(name string, mass float64, mutate func(emitter)) {
+		out = append(out, q.score(g, name, mass, mutate)...)
+	})
 	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
 	return settle(out)
 }
 
-func (q *query) ofFamily(r *region, f family) []ranked {
+// score ranks what one family yields on a ground.
+func (q *query) score(g ground, family string, mass float64, mutate func(emitter)) []ranked {
 	var out []ranked
 	sites := map[ast.Node]float64{}
-	ast.Inspect(r.node, func(n ast.Node) bool {
-		if n == nil {
-			return true
+	mutate(func(m mutation) {
+		if len(out) >= q.cfg.MaxPerFamily || m.weight <= 0 {
+			return
 		}
-		f.mutate(r, n, func(m mutation) {
-			if len(out) >= q.cfg.MaxPerFamily || m.weight <= 0 {
-				return
-			}
-			s, suspect := r.suspicionAt(m.site)
-			place := math.Pow(s, placePower)
-			sites[m.site] = place
-			score := place * m.weight * r.plausible(m.site)
-			out = append(out, ranked{
-				mutation: m, family: f.name, region: r, score: score,
-				cluster: suspect.Cluster, problems: suspect.Problems,
-			})
+		s, suspect := g.suspicionAt(m.site)
+		place := math.Pow(s, placePower)
+		sites[m.site] = place
+		score := place * m.weight * g.plausible(m.site)
+		out = append(out, ranked{
+			mutation: m, family: family, ground: g, score: score,
+			cluster: suspect.Cluster, problems: suspect.Problems,
 		})
-		return true
 	})
 	total := 0.0
 	for _, m := range out { // in order, so that the sum is the same on every run
@@ -80,9 +73,9 @@ func (q *query) ofFamily(r *region, f family) []ranked {
 		}
 	}
 	for i := range out {
-		scale := f.mass * q.symptoms.boost(out[i].cluster, f.name) / math.Pow(max(total, 1e-9), sharePower)
+		scale := mass * g.symptoms(q).boost(out[i].cluster, family) / math.Pow(max(total, 1e-9), sharePower)
 		out[i].score *= scale * (1 + tieJitter*q.jitter(out[i]))
-		if q.tried[idea(r.src.path, out[i].what)] {
+		if q.tried[idea(g.file(), out[i].what)] {
 			out[i].score *= triedFactor
 		}
 	}
@@ -114,7 +107,7 @@ func triedIdeas(notes []diagnose.TriedNote) map[string]bool {
 	return out
 }
 
-var hypothesisPattern = regexp.MustCompile(`^(.+?\.go):\d+: (.*)$`)
+var hypothesisPattern = regexp.MustCompile(`^(.+?\.(?:go|py)):\d+: (.*)$`)
 
 // settle lowers a site's later mutations, so that one rich expression does not
 // take all the first places, and sorts anew.
@@ -131,7 +124,7 @@ func settle(list []ranked) []ranked {
 // jitter is a number of [0, 1) that depends on the seed and the mutation alone.
 func (q *query) jitter(m ranked) float64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %s %s", q.seed, m.region.src.path, m.family)
+	fmt.Fprintf(h, "%d %s %s", q.seed, m.ground.file(), m.family)
 	for _, c := range m.changes {
 		fmt.Fprintf(h, " %d %d %s", c.start, c.end, c.text)
 	}

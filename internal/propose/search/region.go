@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"sort"
 	"strings"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // region is one top-level declaration that is searched for repairs.
@@ -26,7 +28,7 @@ type region struct {
 	uses     map[types.Object]int // how often the region reads each variable
 	writes   map[types.Object]int
 	literals *pool // of the package; nil for none
-	lex      lexicon
+	lex      names.Lexicon
 	fnSig    *types.Signature
 }
 

@@ -1,10 +1,11 @@
-// Package search proposes repairs of Go code without a model: it changes
-// suspicious tokens, expressions and statements, one at a time, the likeliest
-// repair first.
+// Package search proposes repairs of Go and Python code without a model: it
+// changes suspicious tokens, expressions and statements, one at a time, the
+// likeliest repair first.
 //
-// The parts: places.go finds the declarations that hold suspects; registry.go
-// lists the families of mutations, which op_*.go implement; rank.go orders what
-// they yield; check.go drops what does not compile; pairs.go combines two.
+// The parts, for Go: places.go finds the declarations that hold suspects;
+// registry.go lists the families of mutations, which op_*.go implement; check.go
+// drops what does not compile. For Python python.go does so with package pysearch.
+// For both, as grounds (ground.go): rank.go orders what they yield, pairs.go combines two.
 package search
 
 import (
@@ -19,6 +20,7 @@ import (
 	"ratchet/internal/model"
 	"ratchet/internal/patch"
 	"ratchet/internal/propose"
+	"ratchet/internal/propose/search/names"
 )
 
 // Name is the kind of this proposer.
@@ -67,7 +69,7 @@ func (c Config) withDefaults() (Config, error) {
 type Proposer struct {
 	cfg Config
 	std *stdlib
-	lex lexicon
+	lex names.Lexicon
 }
 
 var _ propose.Proposer = (*Proposer)(nil)
@@ -82,7 +84,7 @@ func New(cfg Config) (*Proposer, error) {
 	if cfg.NoStdlib {
 		std.ctx.GOROOT = ""
 	}
-	return &Proposer{cfg: cfg, std: std, lex: lexicon{opposites()}}, nil
+	return &Proposer{cfg: cfg, std: std, lex: names.NewLexicon()}, nil
 }
 
 // Name implements propose.Proposer.
@@ -95,13 +97,13 @@ func (p *Proposer) Propose(ctx context.Context, r propose.Request) ([]model.Cand
 		return nil, nil
 	}
 	q := p.query(r)
-	regions := q.regions()
-	queues := make([][]ranked, 0, len(regions))
-	for _, region := range regions {
+	grounds := q.grounds()
+	queues := make([][]ranked, 0, len(grounds))
+	for _, g := range grounds {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("search for repairs of %s: %w", r.Brief.Repo, err)
 		}
-		queues = append(queues, q.collect(region))
+		queues = append(queues, q.collect(g))
 	}
 	if err := q.take(ctx, newStream(queues).next, r.N); err != nil {
 		return nil, err
@@ -117,7 +119,7 @@ func (p *Proposer) Propose(ctx context.Context, r propose.Request) ([]model.Cand
 // query is one call of Propose at work.
 type query struct {
 	cfg      Config
-	lex      lexicon
+	lex      names.Lexicon
 	brief    diagnose.Brief
 	tree     model.Tree
 	allowed  func(string) bool
@@ -125,7 +127,8 @@ type query struct {
 	seed     int64
 	loader   *loader
 	pools    map[*unit]*pool
-	symptoms symptoms
+	symptoms symptoms // of Go
+	python   python
 	tried    map[string]bool // ideas that failed on some parent
 	seen     map[string]bool // keys, of what was proposed or found wanting
 	singles  []ranked        // that compile, the best first, for pairs
@@ -136,11 +139,12 @@ func (p *Proposer) query(r propose.Request) *query {
 	q := &query{
 		cfg: p.cfg, lex: p.lex, brief: r.Brief, tree: r.Tree, seed: r.Seed,
 		loader: newLoader(r.Tree, p.std), pools: map[*unit]*pool{},
-		symptoms: newSymptoms(r.Brief.Weakest), tried: triedIdeas(r.Brief.Tried), seen: map[string]bool{},
+		symptoms: newSymptoms(r.Brief.Weakest, readSymptoms), tried: triedIdeas(r.Brief.Tried), seen: map[string]bool{},
 		skip: r.Skip, allowed: func(path string) bool {
 			return strings.HasSuffix(path, ".go") && !isTestFile(path) && (r.Allowed == nil || r.Allowed(path))
 		},
 	}
+	q.python = newPython(r, p.lex)
 	if q.skip == nil {
 		q.skip = func(string) bool { return false }
 	}
@@ -182,12 +186,12 @@ func (q *query) take(ctx context.Context, next func() (ranked, bool), n int) err
 
 // try makes a candidate of a mutation unless it is known, skipped, or does not compile.
 func (q *query) try(m ranked) {
-	src := m.region.src
-	data, ok := src.rewrite(m.changes, m.imports)
-	if !ok || string(data) == string(src.data) {
+	data, ok := m.ground.rewrite(m.mutation)
+	if !ok || bytes.Equal(data, m.ground.source()) {
 		return
 	}
-	edits := []model.Edit{{Path: src.path, Data: data}}
+	path := m.ground.file()
+	edits := []model.Edit{{Path: path, Data: data}}
 	key := q.cfg.Key(edits, q.tree)
 	if q.seen[key] {
 		return
@@ -197,12 +201,12 @@ func (q *query) try(m ranked) {
 		q.remember(m)
 		return
 	}
-	checked, ok := m.region.u.compiles(src, data)
+	checked, ok := m.ground.valid(data)
 	if !ok {
 		return
 	}
 	if !bytes.Equal(checked, data) { // left-overs were tidied up
-		edits = []model.Edit{{Path: src.path, Data: checked}}
+		edits = []model.Edit{{Path: path, Data: checked}}
 		if key = q.cfg.Key(edits, q.tree); q.seen[key] || q.skip(key) {
 			return
 		}
@@ -221,7 +225,7 @@ func (q *query) remember(m ranked) {
 func (q *query) candidate(m ranked, key string, edits []model.Edit) model.Candidate {
 	targets := m.problems
 	if len(targets) == 0 {
-		targets = m.region.problems
+		targets = m.ground.failing()
 	}
 	if len(targets) > maxTargets {
 		targets = targets[:maxTargets]
@@ -244,8 +248,7 @@ func (q *query) gain(targets int) float64 {
 
 // hypothesis is the sentence of a candidate.
 func (q *query) hypothesis(m ranked, targets []string) string {
-	at := m.region.position(m.site.Pos())
-	s := fmt.Sprintf("%s:%d: %s", m.region.src.path, at.Line, m.what)
+	s := fmt.Sprintf("%s:%d: %s", m.ground.file(), m.ground.line(m.site), m.what)
 	names := make([]string, 0, 3)
 	for _, t := range targets {
 		if len(names) == 2 && len(targets) > 3 {

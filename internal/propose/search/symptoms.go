@@ -29,13 +29,14 @@ var comparisons = []*regexp.Regexp{
 	regexp.MustCompile(`= (?P<got>[^\n]{1,80}?)[,;]\s+(?:want|expected)\s*:?\s*(?P<want>[^\n]{1,80})`),
 }
 
-func newSymptoms(weakest []diagnose.Weakness) symptoms {
+// newSymptoms reads the messages of failing tests, as one language prints them.
+func newSymptoms(weakest []diagnose.Weakness, read func(message string) map[string]float64) symptoms {
 	out := symptoms{}
 	for _, w := range weakest {
 		if out[w.Cluster] == nil {
 			out[w.Cluster] = map[string]float64{}
 		}
-		for family, factor := range readSymptoms(w.Message) {
+		for family, factor := range read(w.Message) {
 			// Several tests of a cluster need not all show the same: the strongest counts.
 			out[w.Cluster][family] = max(out[w.Cluster][family], factor)
 		}

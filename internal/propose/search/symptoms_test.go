@@ -58,17 +58,8 @@ func TestSymptomsNameFamilies(t *testing.T) {
 }
 
 func TestSymptomsCountForTheirClusterAlone(t *testing.T) {
-	s := newSymptoms([]diagnose.Weakness{{Cluster: 0, Message: "DATA RACE"}, {Cluster: 1, Message: "got 1, want 2"}})
+	s := newSymptoms([]diagnose.Weakness{{Cluster: 0, Message: "DATA RACE"}, {Cluster: 1, Message: "got 1, want 2"}}, readSymptoms)
 	require.Greater(t, s.boost(0, "lock"), 1.0)
 	require.Equal(t, 1.0, s.boost(1, "lock"))
 	require.Equal(t, 1.0, s.boost(7, "lock"))
-}
-
-func TestWords(t *testing.T) {
-	require.Equal(t, []string{"parse", "http", "header", "2"}, words("parseHTTPHeader2"))
-	require.Equal(t, []string{"max", "len"}, words("max_len"))
-	l := lexicon{opposites()}
-	require.Equal(t, 1.0, l.kinship("HasPrefix", "HasSuffix"))
-	require.Greater(t, l.kinship("startIndex", "endIndex"), l.kinship("startIndex", "count"))
-	require.Equal(t, 3, distance("kitten", "sitting"))
 }

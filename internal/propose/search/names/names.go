@@ -1,4 +1,6 @@
-package search
+// Package names compares identifiers: by the words they are made of, by words
+// that name the two sides of one thing, and by their letters.
+package names
 
 import (
 	"sort"
@@ -6,8 +8,8 @@ import (
 	"unicode"
 )
 
-// words splits an identifier at its capitals, digits and underscores, in lower case.
-func words(name string) []string {
+// Words splits an identifier at its capitals, digits and underscores, in lower case.
+func Words(name string) []string {
 	var out []string
 	var cur []rune
 	flush := func() {
@@ -56,16 +58,16 @@ func opposites() map[string][]string {
 	return out
 }
 
-// kinship is how likely one name is to be confused with another, 0..1: by
+// Kinship is how likely one name is to be confused with another, 0..1: by
 // opposite words first, then by what the names have in common.
-func (l lexicon) kinship(a, b string) float64 {
-	x, y := words(a), words(b)
+func (l Lexicon) Kinship(a, b string) float64 {
+	x, y := Words(a), Words(b)
 	if len(x) == len(y) {
 		differing, opposed := 0, 0
 		for i := range x {
 			if x[i] != y[i] {
 				differing++
-				for _, o := range l.opposite[x[i]] {
+				for _, o := range l.Opposite[x[i]] {
 					if o == y[i] {
 						opposed++
 					}
@@ -90,17 +92,20 @@ func (l lexicon) kinship(a, b string) float64 {
 	}
 	longest := max(len(x), len(y), 1)
 	k := 0.6 * float64(common) / float64(longest)
-	if d := distance(strings.ToLower(a), strings.ToLower(b)); d <= 2 && len(a) > 3 {
+	if d := Distance(strings.ToLower(a), strings.ToLower(b)); d <= 2 && len(a) > 3 {
 		k = max(k, 0.5)
 	}
 	return max(k, 0.1)
 }
 
-// lexicon is what the search knows about words. It is immutable.
-type lexicon struct{ opposite map[string][]string }
+// Lexicon is what the search knows about words. It is immutable.
+type Lexicon struct{ Opposite map[string][]string }
 
-// distance is the Levenshtein distance of two strings, in bytes, at most 64.
-func distance(a, b string) int {
+// NewLexicon makes the lexicon of opposites.
+func NewLexicon() Lexicon { return Lexicon{opposites()} }
+
+// Distance is the Levenshtein distance of two strings, in bytes, at most 64.
+func Distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}
@@ -123,15 +128,15 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// sortedByCloseness lists texts, the ones most like like first.
-func sortedByCloseness(texts map[string]int, like string) []string {
+// SortedByCloseness lists texts, the ones most like like first.
+func SortedByCloseness(texts map[string]int, like string) []string {
 	type scored struct {
 		text string
 		far  int
 	}
 	list := make([]scored, 0, len(texts))
 	for t := range texts {
-		list = append(list, scored{t, distance(t, like)})
+		list = append(list, scored{t, Distance(t, like)})
 	}
 	sort.Slice(list, func(i, j int) bool {
 		if list[i].far != list[j].far {
