@@ -12,6 +12,7 @@ import (
 type pyStatements struct {
 	blocks map[int]model.Block
 	plain  map[int]bool // lines of what is of no use when it runs at import
+	lines  int          // the last line of a statement
 }
 
 // statements takes a file of the tree apart. A file that is not there, cannot be
@@ -43,6 +44,7 @@ func (s *pyStatements) add(file string, st *pysrc.Stmt) {
 	} else if end > b.EndLine || end == b.EndLine && column > b.EndCol {
 		b.EndLine, b.EndCol = end, column
 	}
+	s.lines = max(s.lines, b.EndLine)
 	for line := b.StartLine; line <= b.EndLine; line++ {
 		s.blocks[line] = b
 		s.plain[line] = defines(st) && (!shared || s.plain[line])
@@ -77,18 +79,22 @@ func defines(st *pysrc.Stmt) bool {
 }
 
 // at lists the blocks of lines that ran. Lines that the file does not have are
-// left out.
+// left out; however many ranges there are, each costs the same.
 func (s *pyStatements) at(ranges [][2]int, importing bool) []model.Block {
-	var out []model.Block
-	for line, b := range s.blocks {
-		if importing && s.plain[line] {
-			continue
+	steps := make([]int, s.lines+2) // what begins, less what has ended
+	for _, r := range ranges {
+		first, last := max(r[0], 1), min(r[1], s.lines)
+		if first <= last {
+			steps[first]++
+			steps[last+1]--
 		}
-		for _, r := range ranges {
-			if r[0] <= line && line <= r[1] {
-				out = append(out, b)
-				break
-			}
+	}
+	var out []model.Block
+	depth := 0
+	for line := 1; line <= s.lines; line++ {
+		depth += steps[line]
+		if b, ok := s.blocks[line]; ok && depth > 0 && !(importing && s.plain[line]) {
+			out = append(out, b)
 		}
 	}
 	return out
