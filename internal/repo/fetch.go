@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/memory"
@@ -43,7 +44,40 @@ func fetch(ctx context.Context, url, tmp string) (set refSet, err error) {
 		return refSet{}, remoteError("import", url, err)
 	}
 	target, hash := remoteHead(refs)
-	return checkTargets(tmp, url, newRefSet(hashes(s.ReferenceStorage), target, hash))
+	if set, err = checkTargets(tmp, url, newRefSet(hashes(s.ReferenceStorage), target, hash)); err != nil {
+		return refSet{}, err
+	}
+	return set, refuseCutHistory(ctx, s.Storage, url, set)
+}
+
+// refuseCutHistory refuses what a server gave that lacks a part of its own
+// history: go-git does not say so. Local repositories have a file that does.
+func refuseCutHistory(ctx context.Context, s *filesystem.Storage, url string, set refSet) error {
+	seen := map[plumbing.Hash]bool{}
+	var todo []plumbing.Hash
+	for name, h := range set.refs {
+		tip, err := peel(s, name, plumbing.NewHash(h))
+		if err == nil { // a tag of something else than a commit has no history
+			todo = append(todo, plumbing.NewHash(tip))
+		}
+	}
+	for len(todo) > 0 {
+		h := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[h] {
+			continue
+		}
+		seen[h] = true
+		c, err := object.GetCommit(s, h)
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
+			return &Error{Op: "import", Object: url, Err: fmt.Errorf("%w: a shallow clone", ErrUnsupported), Hint: "complete the repository there: git fetch --unshallow"}
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return fail("import", url, err)
+		}
+		todo = append(todo, c.ParentHashes...)
+	}
+	return nil
 }
 
 func hashes(refs memory.ReferenceStorage) map[string]string {
