@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/cover"
 
 	"ratchet/internal/model"
+	"ratchet/internal/pysrc"
 	"ratchet/sandbox"
 )
 
@@ -25,11 +26,12 @@ type commandCover struct {
 	python bool
 	golang bool
 	mods   []goModule
+	parsed map[string]*pyStatements // by file
 	hits   map[string][]model.Block // by problem id
 }
 
 func newCommandCover(b *commandBox) (*commandCover, error) {
-	c := &commandCover{box: b, hits: map[string][]model.Block{}}
+	c := &commandCover{box: b, parsed: map[string]*pyStatements{}, hits: map[string][]model.Block{}}
 	if _, ok := pythonCovered(b.suite.cfg.Command, "", ""); ok {
 		c.python = true
 		return c, nil
@@ -101,7 +103,8 @@ d.read()
 json.dump({f: sorted(d.lines(f) or []) for f in d.measured_files()}, sys.stdout)
 `
 
-// pythonBlocks reads what printLines printed; each line is a block.
+// pythonBlocks reads what printLines printed; each statement is a block, as in
+// the coverage of pytest.
 func (c *commandCover) pythonBlocks(out []byte) []model.Block {
 	var byFile map[string][]int
 	if json.Unmarshal(out, &byFile) != nil {
@@ -109,18 +112,31 @@ func (c *commandCover) pythonBlocks(out []byte) []model.Block {
 	}
 	var blocks []model.Block
 	for name, lines := range byFile {
-		f, ok := c.box.tree.Find(strings.TrimPrefix(name, Source+"/"))
-		if !ok {
-			continue
-		}
-		last := bytes.Count(f.Data, []byte("\n")) + 1
+		var ranges [][2]int
 		for _, n := range lines {
-			if n >= 1 && n <= last {
-				blocks = append(blocks, model.Block{File: f.Path, StartLine: n, StartCol: 1, EndLine: n + 1, EndCol: 1})
-			}
+			ranges = append(ranges, [2]int{n, n})
 		}
+		blocks = append(blocks, c.statementsOf(strings.TrimPrefix(name, Source+"/")).at(ranges, true)...)
 	}
 	return blocks
+}
+
+// statementsOf takes a file apart once; one that is not there, or that cannot be
+// read, has no statements.
+func (c *commandCover) statementsOf(file string) *pyStatements {
+	if s := c.parsed[file]; s != nil {
+		return s
+	}
+	s := &pyStatements{blocks: map[int]model.Block{}, plain: map[int]bool{}}
+	c.parsed[file] = s
+	f, ok := c.box.tree.Find(file)
+	if !ok || f.Mode == model.ModeSymlink || c.box.suite.Harness(file) {
+		return s
+	}
+	if parsed, err := pysrc.Parse(f.Data); err == nil {
+		parsed.Walk(func(st *pysrc.Stmt) { s.add(file, st) })
+	}
+	return s
 }
 
 // goBlocks reads a profile of Go's and keeps what was run.
