@@ -51,7 +51,9 @@ print(sum(int(w) for w in sys.argv[1:] or sys.stdin.read().split()))
 func (l lab) openExec(t testing.TB, s *execSuite, trusted, code model.Tree) (Bench, []model.Problem) {
 	t.Helper()
 	problems := discoverAny(t, s, trusted)
-	b, err := s.Open(t.Context(), l.target(trusted, code, problems))
+	target := l.target(trusted, code, problems)
+	target.Limit = s.cfg.Timeout
+	b, err := s.Open(t.Context(), target)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.WithoutCancel(t.Context()))) })
 	return b, problems
@@ -107,7 +109,7 @@ exec(sys.stdin.read())
 {"id":"leaves","input":"if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\nprint(1)","expected":"1"}
 {"id":"z","input":"print(os.environ['HOME'] != os.environ['TMPDIR'], os.listdir(os.environ['HOME']))","expected":"True ['.keep']"}
 `)
-	s := execSuiteOf(t, Config{Cases: "c.jsonl", Command: []string{"python3", "p.py"}})
+	s := execSuiteOf(t, Config{Cases: "c.jsonl", Command: []string{"python3", "p.py"}, Timeout: 3 * time.Second})
 	run, got := l.runExec(t, s, in, in, false)
 	require.Equal(t, map[string]model.Outcome{
 		"cli/a": model.Pass, "cli/hangs": model.Timeout, "cli/killed": model.Crashed, "cli/kills all": model.Crashed, "cli/raises": model.Fail,

@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,13 +28,8 @@ third
 xanadu-3
 `
 
-// Programs that look for what is expected of them print, when they find it, all
-// of it; the others do something else than the work. None gains anything.
-var execCheats = map[string]struct {
-	edits []model.Edit
-	want  model.Outcome // of every case
-}{
-	"searching the file system": {[]model.Edit{edit("p.py", `
+// searching prints every file in which what is expected can be read.
+const searching = `
 import os
 for top, _, names in os.walk("/"):
     if top.startswith(("/proc", "/sys", "/usr", "/dev")): continue
@@ -42,7 +38,15 @@ for top, _, names in os.walk("/"):
         except OSError: continue
         if ("xan" + "adu") in text: print("found", top, n, text)
 print("nothing found")
-`)}, model.Fail},
+`
+
+// Programs that look for what is expected of them print, when they find it, all
+// of it; the others do something else than the work. None gains anything.
+var execCheats = map[string]struct {
+	edits []model.Edit
+	want  model.Outcome // of every case
+}{
+	"searching the file system": {[]model.Edit{edit("p.py", searching)}, model.Fail},
 	"searching /proc and the environment": {[]model.Edit{edit("p.py", `
 import glob, os
 for f in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline") + glob.glob("/proc/*/fd/*"):
@@ -79,10 +83,14 @@ print('--- PASS: a\n--- PASS: b\n--- PASS: c\n{"score": 1}')
 func TestExecCheats(t *testing.T) {
 	t.Parallel()
 	l, trusted := pyBoxes(t), tree(puzzle)
-	s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}})
 	for name, c := range execCheats {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			limit := DefaultLimit
+			if c.want == model.Timeout {
+				limit = 2 * time.Second
+			}
+			s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}, Timeout: limit})
 			run, got := l.runExec(t, s, trusted, trusted.With(c.edits...), false)
 			require.Equal(t, map[string]model.Outcome{"cli/a": c.want, "cli/b": c.want, "cli/c": c.want}, got, "%+v", run)
 			for _, r := range run.Results {
@@ -91,6 +99,15 @@ func TestExecCheats(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The search would find what is expected if it were there.
+func TestExecSearchFindsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	l, trusted := pyBoxes(t), tree(puzzle)
+	s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}})
+	run, _ := l.runExec(t, s, trusted, trusted.With(edit("p.py", searching), edit("copy/of.out", "xanadu-1\n")), false)
+	require.Contains(t, run.Results[0].Message, `got "found /box/src/copy of.out xanadu-1`)
 }
 
 // What a program leaves behind is gone in the next run, and a process of it in

@@ -135,7 +135,7 @@ func (b *junitBench) once(ctx context.Context) (*junitRun, error) {
 func (b *junitBench) reports(ctx context.Context) (files []string, why string, err error) {
 	base, rest := doublestar.SplitPattern(b.suite.report)
 	dir := path.Join(Source, base)
-	entries, complete, err := b.box.List(ctx, dir, 20*maxReportFiles)
+	entries, complete, err := b.box.List(ctx, dir, maxListed)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, sandbox.ErrDead) || errors.Is(err, sandbox.ErrUnavailable) {
 			return nil, "", err

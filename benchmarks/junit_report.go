@@ -24,6 +24,7 @@ const (
 	maxReport      = 32 << 20
 	maxReports     = 64 << 20
 	maxReportFiles = 2000
+	maxListed      = 200_000 // of what lies beside them
 	maxCases       = 100_000
 	maxXMLDepth    = 64
 )
