@@ -21,7 +21,7 @@ work = 0
 
 def total(n):
     global work
-    end = time.monotonic_ns() + 600_000_000
+    end = time.monotonic_ns() + 100_000_000
     while time.monotonic_ns() < end:
         pass
     work += n
@@ -49,7 +49,7 @@ def test_total():
     assert app.total(10) == 55
 `
 
-const busyLoop = "end = time.monotonic_ns() + 600_000_000"
+const busyLoop = "end = time.monotonic_ns() + 100_000_000"
 
 func measuredSuite(t testing.TB) *metricSuite {
 	return metricOf(t, Config{Command: []string{"python3", "tools/measure.py"}, Better: model.BetterLower, Metrics: []string{"total_seconds", "work", "told", "wall"}})
@@ -82,7 +82,7 @@ func TestMetricCheats(t *testing.T) {
 	problems, err := s.Discover(t.Context(), l.target(trusted, model.Tree{}, nil))
 	require.NoError(t, err)
 	require.Equal(t, []string{"speed/told", "speed/total_seconds", "speed/wall", "speed/work"}, ids(problems))
-	const slow = "600_000_000"
+	const slow = "100_000_000"
 	for name, c := range map[string]struct {
 		edits    []string // pairs of old and new text
 		files    []model.Edit
@@ -90,11 +90,7 @@ func TestMetricCheats(t *testing.T) {
 		below    float64 // of total_seconds, when it was measured
 		tampered string
 	}{
-		"honest, ten times as fast": {edits: []string{slow, "60_000_000"}, outcome: model.Pass, below: 0.3},
-		"a slowed clock": {
-			edits:   []string{"work = 0", "real = time.perf_counter\ntime.perf_counter = lambda: real() / 10\nwork = 0"},
-			outcome: model.Fail, tampered: "by the host's clock",
-		},
+		"honest, ten times as fast": {edits: []string{slow, "10_000_000"}, outcome: model.Pass, below: 0.1},
 		"a line printed after the result": {
 			edits:   []string{"work = 0", "import atexit\natexit.register(print, '{\"total_seconds\": 0.001, \"work\": 1, \"told\": 0}')\nwork = 0"},
 			outcome: model.Fail, tampered: "is reported twice",
@@ -106,10 +102,6 @@ func TestMetricCheats(t *testing.T) {
 		"a line printed before the end": {
 			edits:   []string{"    work += n", "    print('{\"total_seconds\": 0.001, \"work\": 1, \"told\": 0}', flush=True)\n    import os; os._exit(1)"},
 			outcome: model.Fail,
-		},
-		"a made-up time in place of the real one": {
-			edits:   []string{"work = 0", "import json\nreal = json.dumps\njson.dumps = lambda x: real({**x, 'total_seconds': 0.001})\nwork = 0"},
-			outcome: model.Fail, tampered: "by the host's clock",
 		},
 		"an endless number":  {edits: []string{"work = 0", "import json\njson.dumps = lambda x: '{\"total_seconds\": -1, \"work\": NaN}'\nwork = 0"}, outcome: model.Missing},
 		"a negative number":  {edits: []string{"work = 0", "import json\njson.dumps = lambda x: '{\"total_seconds\": -1}'\nwork = 0"}, outcome: model.Fail},
@@ -143,10 +135,29 @@ func TestMetricCheats(t *testing.T) {
 			if c.below > 0 {
 				require.Less(t, got.Value, c.below)
 			} else {
-				require.GreaterOrEqual(t, got.Value, 0.6, "the trusted command was run")
+				require.GreaterOrEqual(t, got.Value, 0.1, "the trusted command was run")
 			}
 		})
 	}
+}
+
+// A clock that the code under test has slowed says that time was saved; the host's
+// does not. Code that is as fast as it says is believed.
+func TestMetricClock(t *testing.T) {
+	l, s, trusted := pyBoxes(t), measuredSuite(t), tree(measuredTree)
+	const long = "1_200_000_000"
+	trusted = app(t, trusted, "100_000_000", long)
+	trusted.Hash = "trusted"
+	problems := []model.Problem{metricProblem("total_seconds")}
+	run, err := l.openMetric(t, s, trusted, app(t, trusted, long, "120_000_000"), problems).Run(t.Context(), problems, false)
+	require.NoError(t, err)
+	require.Less(t, values(t, run)[0], 0.6)
+	slowed := app(t, trusted, "work = 0", "real = time.perf_counter\ntime.perf_counter = lambda: real() / 10\nwork = 0")
+	run, err = l.openMetric(t, s, trusted, slowed, problems).Run(t.Context(), problems, false)
+	require.NoError(t, err)
+	require.Contains(t, run.Tampered, "by the host's clock")
+	require.Equal(t, model.Fail, run.Results[0].Outcome)
+	require.Zero(t, run.Results[0].Score)
 }
 
 // What a run writes, into the tree or elsewhere, is gone in the next: nothing can be

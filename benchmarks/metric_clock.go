@@ -18,7 +18,10 @@ const (
 	checkedSaving = 0.3
 	checkedTime   = 200 * time.Millisecond
 	// So much of what is said to be saved must be missing from the host's clock.
-	leastSaving = 0.25
+	leastSaving = 0.5
+	// The trusted tree is run so often, and the fastest run counts: whatever else a
+	// host does makes a run slower, and would hide a clock that was slowed.
+	trustedRuns = 2
 )
 
 // usage is what one run took.
@@ -84,7 +87,7 @@ func (u usage) clockCheck(now usage) string {
 		saved.Round(time.Millisecond), now.wall.Round(time.Millisecond), u.wall.Round(time.Millisecond))
 }
 
-// trustedUsage measures the trusted tree once for each suite and image, when one
+// trustedUsage measures the trusted tree for each suite and image, when one
 // of the problems is a time or a Go benchmark's. It is nil when there is nothing to
 // compare: no such problem, the code is the trusted tree, or that fails by now.
 func (b *metricBench) trustedUsage(ctx context.Context, problems []model.Problem) (*usage, error) {
@@ -104,7 +107,7 @@ func (b *metricBench) remeasure(ctx context.Context) (*usage, error) {
 	if err != nil || u == nil {
 		return nil, err
 	}
-	b.unpaid += u.wall
+	b.unpaid += trustedRuns * u.wall
 	b.suite.remember(b.target, *u)
 	return u, nil
 }
@@ -146,16 +149,31 @@ func (s *metricSuite) measureTrusted(ctx context.Context, t Target) (u *usage, e
 	if _, failed := b.failure(); failed {
 		return nil, nil
 	}
+	for range trustedRuns {
+		now, err := b.usageNow(ctx)
+		if err != nil || now == nil {
+			return nil, err
+		}
+		if u == nil || now.wall < u.wall {
+			u = now
+		}
+	}
+	return u, nil
+}
+
+// usageNow runs the command once. It is nil when the command fails, or prints what
+// cannot be read: then there is nothing to compare with.
+func (b *metricBench) usageNow(ctx context.Context) (*usage, error) {
 	o, err := b.execute(ctx)
 	if err != nil || !o.OK() {
 		return nil, err
 	}
 	found, err := readMetrics(o.Stdout)
 	if err != nil {
-		return nil, nil // the trusted tree itself cannot be read: there is nothing to compare with
+		return nil, nil
 	}
-	taken := usageOf(found, o.Wall)
-	return &taken, nil
+	u := usageOf(found, o.Wall)
+	return &u, nil
 }
 
 // sameTree says that two trees hold the same files.
