@@ -1,6 +1,7 @@
 package pysearch
 
 import (
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -51,6 +52,9 @@ func NewModule(src []byte, lex names.Lexicon) (*Module, error) {
 		}
 	}
 	m.literals(f.Body, m.near)
+	for k := range m.near {
+		m.near[k] = frequent(m.near[k])
+	}
 	m.declarations()
 	return m, nil
 }
@@ -119,6 +123,31 @@ func (m *Module) literals(list []*pysrc.Stmt, into map[pysrc.ExprKind]map[string
 			}
 		})
 	}
+}
+
+// maxLiterals bounds the literals of a file that are compared with each other.
+const maxLiterals = 200
+
+// frequent keeps the literals that occur most often.
+func frequent(all map[string]int) map[string]int {
+	if len(all) <= maxLiterals {
+		return all
+	}
+	list := make([]string, 0, len(all))
+	for v := range all {
+		list = append(list, v)
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if all[list[i]] != all[list[j]] {
+			return all[list[i]] > all[list[j]]
+		}
+		return list[i] < list[j]
+	})
+	out := make(map[string]int, maxLiterals)
+	for _, v := range list[:maxLiterals] {
+		out[v] = all[v]
+	}
+	return out
 }
 
 // note counts a literal that could stand elsewhere.

@@ -102,6 +102,10 @@ func TestLayoutIsKept(t *testing.T) {
 	require.Empty(t, mutants(t, "entry guard", "def f(a: list): return a[0]\n", nil), "a function on one line has no place for a guard")
 }
 
+func TestUnnamedParametersNeedNoGuard(t *testing.T) {
+	require.Empty(t, mutants(t, "entry guard", "def f(_):\n    return 1\n", nil))
+}
+
 // FuzzMutations: whatever the source, changes do not overlap and stay in the file,
 // and what Valid passes parses and means something else.
 func FuzzMutations(f *testing.F) {

@@ -124,8 +124,10 @@ func stringConstants(r *Region, e *pysrc.Expr, emit emitter) {
 	} else {
 		r.corrected(s, add)
 		add(strings.TrimSpace(s), 0.8)
-		add(strings.ToLower(s), 0.6)
-		add(strings.ToUpper(s), 0.4)
+		if !strings.ContainsAny(s, "\\{") {
+			add(strings.ToLower(s), 0.6)
+			add(strings.ToUpper(s), 0.4)
+		}
 		add("", 0.5)
 		r.trimmed(s, add)
 		for _, v := range formats(s) {
@@ -206,12 +208,8 @@ func (r *Region) otherLiterals(e *pysrc.Expr) []option {
 			out = append(out, option{v, w * (1 - float64(len(out))/(most+4))})
 		}
 	}
-	for _, x := range r.exprs {
-		own := map[pysrc.ExprKind]map[string]int{}
-		note(x, own)
-		for v := range own[e.Kind] {
-			add(v, 0.6)
-		}
+	for _, v := range r.literals[e.Kind] {
+		add(v, 0.6)
 	}
 	for _, v := range names.SortedByCloseness(r.mod.near[e.Kind], e.Name) {
 		w := 0.3

@@ -15,6 +15,9 @@ func entryGuards(r *Region, s *pysrc.Stmt, emit emitter) {
 			continue
 		}
 		v := r.byName[p.Expr.Name]
+		if v == nil { // named _
+			continue
+		}
 		need := r.guardNeed(v)
 		for i, c := range emptiness(v) {
 			if r.asks(c.text) {

@@ -80,7 +80,7 @@ func removedElement(r *Region, e *pysrc.Expr, emit emitter) {
 // unwrapped runs a branch unconditionally, or keeps the other one, or makes it a loop.
 func unwrapped(r *Region, s *pysrc.Stmt, emit emitter) {
 	switch {
-	case s.Kind == "while":
+	case s.Kind == "while" && !leaves(s):
 		emit(Mutation{Site: siteOf(s), Weight: 0.3, What: quote(r.head(s)) + " should be a branch", Changes: []Change{{s.Off, s.Off + 5, "if"}}})
 		return
 	case s.Kind != "if" || s.Inline || r.list[s] == nil || s.Block[0].Inline:
@@ -105,6 +105,13 @@ func unwrapped(r *Region, s *pysrc.Stmt, emit emitter) {
 	if len(chain) == 1 {
 		emit(Mutation{Site: siteOf(s), Weight: 0.25, What: quote(r.head(s)) + " should be a loop", Changes: []Change{{s.Off, s.Off + 2, "while"}}})
 	}
+}
+
+// leaves says that a loop's block has a break or continue.
+func leaves(s *pysrc.Stmt) bool {
+	found := false
+	s.Walk(func(s *pysrc.Stmt) { found = found || s.Kind == "break" || s.Kind == "continue" })
+	return found
 }
 
 // moved exchanges neighbours, and moves statements into and out of blocks, which in

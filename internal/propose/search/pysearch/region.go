@@ -27,6 +27,9 @@ type Region struct {
 	vars    []*variable
 	byName  map[string]*variable
 	atomics []*pysrc.Expr // the conditions of branches, split at and/or
+	asides  []Span        // texts for people: of exceptions, logs and warnings
+	// literals are those of the region, the first ones, without repeats.
+	literals map[pysrc.ExprKind][]string
 }
 
 // variable is a name that a region binds.
@@ -51,6 +54,7 @@ func (m *Module) newRegion(s *pysrc.Stmt, class string) *Region {
 	r.bind()
 	r.guess()
 	r.count()
+	r.collect()
 	return r
 }
 
@@ -343,19 +347,35 @@ func (r *Region) Head(off int) bool { return r.root.Kind == "def" && off < r.roo
 
 // Aside says that a span is text for people: of an exception, a log or a warning.
 func (r *Region) Aside(at Span) bool {
-	for _, e := range r.exprs {
-		if e.Off > at.Off || e.End < at.End || e.Kind != pysrc.CallExpr {
-			continue
-		}
-		if s := r.owner[e]; s.Kind == "raise" && at.Off > s.Off && r.parent[e] == nil && e.Parts[0].End < at.Off {
+	for _, a := range r.asides {
+		if a.Off <= at.Off && at.End <= a.End {
 			return true
-		}
-		if f := e.Parts[0]; f.Kind == pysrc.AttributeExpr && f.Parts[0].Kind == pysrc.NameExpr && f.End < at.Off {
-			switch f.Parts[0].Name {
-			case "logging", "logger", "log", "warnings":
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// collect lists the literals of the region, and the texts for people.
+func (r *Region) collect() {
+	r.literals = map[pysrc.ExprKind][]string{}
+	seen := map[pysrc.ExprKind]map[string]int{}
+	for _, e := range r.exprs {
+		note(e, seen)
+		if seen[e.Kind][e.Name] == 1 && len(r.literals[e.Kind]) < most {
+			r.literals[e.Kind] = append(r.literals[e.Kind], e.Name)
+		}
+		if e.Kind != pysrc.CallExpr {
+			continue
+		}
+		f := e.Parts[0]
+		raised := r.parent[e] == nil && r.owner[e].Kind == "raise"
+		logged := f.Kind == pysrc.AttributeExpr && f.Parts[0].Kind == pysrc.NameExpr && logs(f.Parts[0].Name)
+		if raised || logged {
+			r.asides = append(r.asides, Span{f.End, e.End})
+		}
+	}
+}
+
+func logs(name string) bool {
+	return name == "logging" || name == "logger" || name == "log" || name == "warnings"
 }
