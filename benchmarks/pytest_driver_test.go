@@ -56,7 +56,7 @@ func FuzzPyFrames(f *testing.F) {
 		for _, c := range pyChildren(frames) {
 			r.misjudged(c)
 			for _, id := range c.ids {
-				if res := c.result(id); res.Score > 0 && !c.done() {
+				if res := c.result(id, false); res.Score > 0 && !c.done() {
 					t.Fatal("believed a child that was not done")
 				}
 			}

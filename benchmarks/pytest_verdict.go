@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"syscall"
 	"time"
 
 	"ratchet/internal/model"
@@ -41,7 +42,7 @@ func (r *pyRun) judge(p pyProcess, o sandbox.Outcome, key []byte) pyVerdict {
 		v.tampered = append(v.tampered, c.changes...)
 		v.tampered = append(v.tampered, r.misjudged(c)...)
 	}
-	complete = complete && !o.OutOfMemory && !o.TimedOut
+	complete = complete && !o.TimedOut
 	if !complete && !p.alone() {
 		v.running = lastRunning(frames)
 		return v
@@ -49,7 +50,7 @@ func (r *pyRun) judge(p pyProcess, o sandbox.Outcome, key []byte) pyVerdict {
 	v.settled = true
 	for _, node := range p.nodes {
 		if complete {
-			v.results[node] = lastOf(children, node).result(node)
+			v.results[node] = lastOf(children, node).result(node, o.OutOfMemory)
 		} else {
 			v.results[node] = lost(o)
 		}
@@ -158,13 +159,14 @@ func (c *pyChild) misreported(node, words string) string {
 	return ""
 }
 
-// result is that of a node in the child that counts for it.
-func (c *pyChild) result(node string) model.Result {
+// result is that of a node in the child that counts for it. memory says that
+// some process ran out of it.
+func (c *pyChild) result(node string, memory bool) model.Result {
 	switch {
 	case c == nil:
 		return model.Result{Outcome: model.Missing, Message: "it was not run"}
 	case !c.done():
-		return c.early(node)
+		return c.early(node, memory)
 	}
 	if f, ok := c.broken[nodeFile(node)]; ok && len(c.of(node)) == 0 {
 		if f.Skipped {
@@ -209,7 +211,7 @@ func believed(reports []pyFrame) model.Result {
 }
 
 // early is the result of a problem whose child ended before it was done.
-func (c *pyChild) early(node string) model.Result {
+func (c *pyChild) early(node string, memory bool) model.Result {
 	res := model.Result{Outcome: model.Missing}
 	if c.exit == nil {
 		res.Message = "the process that ran it was lost"
@@ -223,6 +225,9 @@ func (c *pyChild) early(node string) model.Result {
 	case x.Why == "timeout":
 		res.Outcome, res.TimedOut = model.Timeout, true
 		res.Message = "took too long: killed " + at
+	case memory && x.Status == -int(syscall.SIGKILL):
+		res.Outcome = model.OutOfMemory
+		res.Message = "ran out of memory: killed " + at
 	case x.Status < 0:
 		res.Outcome = model.Crashed
 		res.Message = fmt.Sprintf("its process ended on signal %d %s\n%s", -x.Status, at, x.Message)

@@ -33,8 +33,7 @@ class State:
 
 
 def prepare():
-    """Import pytest, its plugins in the image, and what judges tests."""
-    import pytest  # noqa: F401
+    """Import plugins of pytest in the image, and what tests often need."""
     importlib.import_module("_pytest.config")
     importlib.import_module("unittest.mock")
     for name in ("_pytest.assertion.rewrite", "_pytest.python", "_pytest.unittest", "_pytest.skipping",

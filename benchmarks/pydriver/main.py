@@ -24,8 +24,9 @@ Three processes share the work, so that no secret is in the memory of the one
 that runs the code under test:
 
     supervisor  this one: reads the request, has the key, writes the report to
-                standard output, keeps the time, and never imports pytest
-    nursery     imports pytest once and forks a child for each order
+                standard output, keeps the time, and runs nothing of the tree
+    nursery     forked before the key is read; has pytest and its plugins imported,
+                and forks a child for each order
     child       collects and runs tests (child.py) and tells the supervisor
 
 The report is made of signed frames (channel.py). Frames have "t":
@@ -276,6 +277,8 @@ def hidden_from_others():
 
 
 def main():
+    (paths,) = load("paths")
+    paths.complete()
     channel, nursery = load("channel", "nursery")
     n = Nursery(nursery.serve)
     hidden_from_others()
