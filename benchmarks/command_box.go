@@ -87,10 +87,17 @@ func (b *commandBox) change(ctx context.Context, code model.Tree) error {
 		b.used = false
 		err = b.build(ctx, files)
 	}
-	if errors.Is(err, sandbox.ErrDead) && ctx.Err() == nil {
+	if (errors.Is(err, sandbox.ErrDead) || obstructed(err)) && ctx.Err() == nil {
 		return b.reopen(ctx) // broken by the code before
 	}
 	return err
+}
+
+// obstructed says that something in the work area is in the way of what is to be
+// laid in, or fills it. Runner's files are gone by then; what Prepare has run may
+// have left it.
+func obstructed(err error) bool {
+	return errors.Is(err, sandbox.ErrPath) || errors.Is(err, sandbox.ErrNoSpace)
 }
 
 // changed lists the files of after that are not the same before.

@@ -80,6 +80,7 @@ type execRun struct {
 	*execBench
 	results   map[string]model.Result
 	truncated bool
+	cleared   bool // a new box was opened because something was in the way
 }
 
 // plan lists the problems that there is a case for, and fails the others.
@@ -107,6 +108,13 @@ func (r *execRun) all(ctx context.Context, ids []string, isolate bool) error {
 			ids = ids[n:]
 			continue
 		}
+		if obstructed(err) {
+			again, err := r.clear(ctx, ids, err)
+			if again && err == nil {
+				continue
+			}
+			return err
+		}
 		if err := r.recover(ctx, err, most); err != nil {
 			return err
 		}
@@ -119,6 +127,20 @@ func (r *execRun) all(ctx context.Context, ids []string, isolate bool) error {
 		ids = ids[done:]
 	}
 	return nil
+}
+
+// clear opens another box when something is in the way in the work area, since
+// another candidate may have left it in a shared one; in that box cases are
+// failed. It reports whether the run goes on.
+func (r *execRun) clear(ctx context.Context, ids []string, err error) (again bool, failed error) {
+	if !r.cleared {
+		r.cleared = true
+		return true, r.reopen(ctx)
+	}
+	for _, id := range ids {
+		r.results[id] = model.Result{Problem: id, Outcome: model.Crashed, Message: "the work area cannot be used: " + err.Error()}
+	}
+	return false, nil
 }
 
 // batch runs cases one after the other, and returns how many have ended.

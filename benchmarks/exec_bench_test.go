@@ -42,11 +42,6 @@ print(total(sys.argv[1:] or sys.stdin.read().split()))
 8
 `
 
-const fixedSum = `import sys
-
-print(sum(int(w) for w in sys.argv[1:] or sys.stdin.read().split()))
-`
-
 // openExec opens a bench of all cases; the box is removed with the test.
 func (l lab) openExec(t testing.TB, s *execSuite, trusted, code model.Tree) (Bench, []model.Problem) {
 	t.Helper()

@@ -142,6 +142,27 @@ if os.fork() == 0:
 	}
 }
 
+// What code that Prepare runs puts in the way fails its own cases, and no other's.
+func TestExecObstructedWorkArea(t *testing.T) {
+	t.Parallel()
+	l, trusted := pyBoxes(t), tree(puzzle).With(edit("make.py", ""))
+	s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}, Prepare: [][]string{{"python3", "make.py"}}})
+	links := edit("make.py", "import os\nos.symlink('/box/src', '/box/case')\n")
+	_, got := l.runExec(t, s, trusted, trusted.With(links), false)
+	require.Equal(t, map[string]model.Outcome{"cli/a": model.Crashed, "cli/b": model.Crashed, "cli/c": model.Crashed}, got)
+
+	problems := discoverAny(t, s, trusted)
+	candidates := []model.Candidate{{Key: "bad", Edits: []model.Edit{links}}, {Key: "honest", Edits: []model.Edit{edit("p.py", "print('xanadu-1')")}}}
+	scores := map[string]float64{}
+	judge := func(string, model.Candidate, []model.Result) model.Judgement { return model.Judgement{} }
+	require.NoError(t, s.Screen(t.Context(), l.target(trusted, trusted, problems), Screening{Candidates: candidates, Judge: judge, Shared: true}, func(x Screened) error {
+		scores[x.Key] = x.Score
+		return nil
+	}))
+	require.InDelta(t, 0, scores["bad"], 0)
+	require.InDelta(t, 1.0/3, scores["honest"], 1e-9)
+}
+
 // Who knows the visible answers by heart fails where there are others.
 func TestExecHardCodedAnswers(t *testing.T) {
 	t.Parallel()

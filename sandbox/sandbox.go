@@ -137,7 +137,7 @@ type Command struct {
 	User      User              // Runner when empty
 	Env       map[string]string // added to the box's
 	Stdin     io.Reader         // Exec only
-	Input     []byte            // standard input in a Batch; none when nil
+	Input     []byte            // standard input in a Batch, which then goes on after the command; none when nil
 	Timeout   time.Duration     // required
 	MaxOutput int64             // bytes kept of each stream, the rest is counted and dropped; 1 MiB when zero
 	// Stdout, when set, receives standard output as it arrives, up to MaxOutput,
