@@ -93,7 +93,7 @@ func TestUsageErrors(t *testing.T) {
 		{"version now", []string{`ratchet version takes no argument, got "now"`}},
 		{"run", []string{"ratchet run: FILE is missing", "ratchet run --help"}},
 		{"run a b", []string{"takes FILE and nothing more", `"b"`}},
-		{"benchmark compare a", []string{"ratchet benchmark compare: B is missing"}},
+		{"benchmark compare a b c", []string{"takes A B and nothing more"}},
 		{"benchmark history a b", []string{"takes NAME and nothing more"}},
 		{"run x --frob", []string{"unknown flag: --frob", "ratchet run --help"}},
 		{"campaign list --data", []string{"flag needs an argument: --data"}},

@@ -21,7 +21,7 @@ func TestStack(t *testing.T) {
 	for name, test := range map[string]func(*cli){
 		"repair": testRepair, "approval": testApproval, "steering": testSteering, "iterate": testIterate,
 		"all passing": testAllPassing, "all failing": testAllFailing, "hang": testHang, "mended": testMended,
-		"benchmark": testBenchmark, "failure": testFailure,
+		"benchmark": testBenchmark, "agent": testAgentBenchmark, "failure": testFailure,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -87,43 +87,6 @@ func testMended(c *cli) {
 	c.sourceUntouched(source, base)
 }
 
-// testBenchmark measures two commits outside any campaign and compares them.
-func testBenchmark(c *cli) {
-	first := c.repository("bench.git", "main", clampModule())
-	file := c.campaign("bench", "./bench.git")
-	var before, after model.Benchmark
-	c.document(&before, "benchmark", "run", file, "--rounds", "1")
-	require.Equal(c.t, first, before.Commit)
-	require.Equal(c.t, []any{0.4, 5, 2}, []any{before.Score.Score, before.Score.Problems, before.Score.Passed})
-	require.Len(c.t, before.Results, 5)
-
-	c.repository("bench.git", "main", map[string]string{"clamp.go": soundModule()["clamp.go"]})
-	require.Contains(c.t, c.ok("benchmark", "run", file), "score 100.0%, 5 of 5 problems pass, 0 flaky")
-	var history, latest []benchmarkLine
-	c.document(&history, "benchmark", "history", "bench")
-	require.Len(c.t, history, 2)
-	require.Equal(c.t, before.ID, history[1].ID, "newest first")
-	c.document(&latest, "benchmark", "list")
-	require.Contains(c.t, latest, history[0])
-	require.NotContains(c.t, latest, history[1])
-	after.ID = history[0].ID
-
-	var diff comparison
-	c.document(&diff, "benchmark", "compare", before.ID, after.ID)
-	require.InDelta(c.t, 0.6, diff.Delta, 1e-9)
-	verdicts := map[string]string{}
-	for _, p := range diff.Problems {
-		verdicts[p.Problem] = p.Verdict
-	}
-	require.Equal(c.t, map[string]string{
-		"unit/TestAbove": "better", "unit/TestWithin": "better", "unit/TestBelow": "same", "unit/TestAtTheTop": "same", "unit/TestAtTheEnd": "better",
-	}, verdicts)
-	out := c.ok("benchmark", "compare", after.ID, before.ID)
-	require.Contains(c.t, out, "worse")
-	require.NotContains(c.t, out, "unit/TestBelow")
-	require.Contains(c.t, c.ok("benchmark", "compare", after.ID, after.ID), "no problem differs")
-}
-
 // testFailure: a published failure is stored once, however often it is published.
 func testFailure(c *cli) {
 	publish := func() (f model.Failure) {
