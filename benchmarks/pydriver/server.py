@@ -92,11 +92,15 @@ class Server:
 
     @staticmethod
     def prepare():
-        """Have the driver import what its nursery needs, and keep that."""
+        """Have the driver import what its nursery needs, and keep that. Only what
+        every test runs through is watched: nothing that is run here is evidence, and
+        to look at everything takes a third of the time of a short test."""
+        load("paths")[0].complete()
         parts = dict(zip(PARTS, load(*PARTS)))
-        child = sys.modules["child"]
+        child, guard = sys.modules["child"], sys.modules["guard"]
         child.prepare()
         child.prepare = lambda: None
+        child.State.guard = guard.Guard([n for n in guard.PATH if n in sys.modules])
         for plugin in sys.modules["_pytest.config"].default_plugins:
             __import__("_pytest." + plugin)
         return parts
