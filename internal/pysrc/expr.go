@@ -7,7 +7,7 @@ type ExprKind uint8
 const (
 	NameExpr        ExprKind = iota + 1 // Name
 	NumberExpr                          // Name is the literal
-	StringExpr                          // one or several literals side by side; Name is the first
+	StringExpr                          // one or several literals side by side; Name is the first; Parts: what stands in replacement fields
 	ConstantExpr                        // True, False, None, ...; Name says which
 	TupleExpr                           // without parentheses of its own; Parts are the elements
 	ParenExpr                           // Parts: what stands in parentheses, at most one

@@ -38,12 +38,7 @@ func (p *parser) atom() *Expr {
 	case t.Kind == Number:
 		return p.leaf(NumberExpr, first)
 	case t.Kind == String:
-		for p.more() && p.tokens[p.at].Kind == String {
-			p.at++
-		}
-		e := p.node(StringExpr, first)
-		e.Name = t.Text
-		return e
+		return p.strings(first)
 	case t.Is("None"), t.Is("True"), t.Is("False"), t.Is("..."):
 		return p.leaf(ConstantExpr, first)
 	case t.Is("("), t.Is("["), t.Is("{"):
@@ -51,6 +46,20 @@ func (p *parser) atom() *Expr {
 	}
 	p.fail("invalid syntax at '" + short(t.Text) + "'")
 	return nil
+}
+
+// strings are literals side by side, which are one.
+func (p *parser) strings(first int) *Expr {
+	p.enter()
+	defer p.leave()
+	var fields []*Expr
+	for p.more() && p.tokens[p.at].Kind == String {
+		fields = append(fields, p.fields(p.tokens[p.at])...)
+		p.at++
+	}
+	e := p.node(StringExpr, first, fields...)
+	e.Name = p.tokens[first].Text
+	return e
 }
 
 func (p *parser) leaf(k ExprKind, first int) *Expr {

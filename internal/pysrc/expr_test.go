@@ -127,6 +127,38 @@ func TestOperatorsHavePlaces(t *testing.T) {
 	}
 }
 
+// TestFields: what stands in the fields of an f-string is parsed where it stands.
+func TestFields(t *testing.T) {
+	cases := []struct{ src, want string }{
+		{"f'{a!r:>{w + 1}} {{b}} {c != d}'", "a; (+ w 1); (!= c d)"},
+		{"f'{ x = }{y=!s}' 'z' rf'\\{q}' f'\\{q}'", "x; y; q; q"},
+		{"f'{d['k']:%H:%M} \\N{DASH}'", "(at d 'k')"},
+		{"f\"{f'{a}' + b}\"", "(+ f'{a}' b)"},
+		{"f\"\"\"{\n  a # it's }\n  , b}\"\"\"", "(tuple a b)"},
+		{"t'{(lambda x: x)(1)}'", "(call (paren (lambda (x _ _) x)) 1)"},
+		{"'{a}'", ""},
+		{"f'{a b}'", "error"},
+		{"f'{}'", "error"},
+		{"f'{a!r'", "error"},
+		{"f'{a +}'", "error"},
+	}
+	for _, c := range cases {
+		tokens, err := Tokenize([]byte(c.src))
+		if err == nil {
+			var e *Expr
+			if e, err = ParseExpr(tokens[:len(tokens)-2]); err == nil {
+				var got []string
+				for _, p := range e.Parts {
+					got = append(got, shape(p, c.src))
+				}
+				require.Equal(t, c.want, strings.Join(got, "; "), c.src)
+				continue
+			}
+		}
+		require.Equal(t, "error", c.want, "%s: %v", c.src, err)
+	}
+}
+
 func TestParts(t *testing.T) {
 	cases := []struct{ src, want string }{
 		{"a = b = c", "target a; target b; value c"},

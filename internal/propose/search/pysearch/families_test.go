@@ -104,6 +104,8 @@ func TestFamilies(t *testing.T) {
 		{"variable", list, "x > k", "x > i"},
 		{"variable", "class A:\n    def __init__(self, size):\n        self.size = size\n    def f(self, n):\n        return size + n\n", "return size", "return self.size"},
 		{"variable", "def f(arr: List[int]):\n    for i in range(len(arr)):\n        ans = 0\n        if ans != arr[-i]:\n            return 1\n", "ans != arr", "arr[i] != arr"},
+		{"variable", "def f(a, b):\n    c = a + b\n    return f'{a} is {c:>{b}}'\n", "{a} is", "{b} is"},
+		{"arithmetic operator", "def f(a, b):\n    return f'{a - b:.2f}'\n", "a - b", "a + b"},
 		{"field", "class A:\n    def __init__(self):\n        self.width = self.height = 1\n    def f(self):\n        return self.width * self.width\n", "self.width * self.width", "self.width * self.height"},
 		{"variable exchange", "def f(a, b):\n    c = a * 2 > b\n    return c\n", "a * 2 > b", "b * 2 > a"},
 		{"called function", "def f(a, b):\n    return min(a, b)\n", "min", "max"},

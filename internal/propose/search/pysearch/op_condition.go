@@ -141,6 +141,7 @@ func droppedOperand(r *Region, e *pysrc.Expr, emit emitter) {
 	// In a sum of many, the operand before the last stands on the left side.
 	if l := e.Parts[0]; l.Kind == pysrc.BinaryExpr && l.Op == e.Op {
 		r.becomes(e, r.text(l.Parts[0])+r.mod.src[l.End:e.End], 0.6*w, emit)
+		r.becomes(e, r.text(l.Parts[0]), 0.4*w, emit)
 	}
 }
 

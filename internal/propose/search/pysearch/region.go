@@ -26,8 +26,9 @@ type Region struct {
 	place   map[*pysrc.Stmt]int
 	vars    []*variable
 	byName  map[string]*variable
-	atomics []*pysrc.Expr // the conditions of branches, split at and/or
-	asides  []Span        // texts for people: of exceptions, logs and warnings
+	atomics []*pysrc.Expr        // the conditions of branches, split at and/or
+	asides  []Span               // texts for people: of exceptions, logs and warnings
+	field   map[*pysrc.Expr]bool // in a replacement field of an f-string
 	// literals are those of the region, the first ones, without repeats.
 	literals map[pysrc.ExprKind][]string
 }
@@ -48,6 +49,7 @@ func (m *Module) newRegion(s *pysrc.Stmt, class string) *Region {
 		mod: m, root: s, class: class, Start: s.Line, End: s.EndLine,
 		parts: map[*pysrc.Stmt][]pysrc.Part{}, parent: map[*pysrc.Expr]*pysrc.Expr{}, owner: map[*pysrc.Expr]*pysrc.Stmt{},
 		role: map[*pysrc.Expr]pysrc.Role{}, list: map[*pysrc.Stmt][]*pysrc.Stmt{}, place: map[*pysrc.Stmt]int{}, byName: map[string]*variable{},
+		field: map[*pysrc.Expr]bool{},
 	}
 	s.Walk(func(s *pysrc.Stmt) { r.add(s) })
 	r.name()
@@ -92,6 +94,9 @@ func (r *Region) enter(e *pysrc.Expr, s *pysrc.Stmt, role pysrc.Role) {
 			continue // annotations are no code
 		}
 		r.parent[p] = e
+		if e.Kind == pysrc.StringExpr || r.field[e] {
+			r.field[p] = true
+		}
 		r.enter(p, s, role)
 	}
 }

@@ -1,6 +1,10 @@
 package pysearch
 
-import "ratchet/internal/pysrc"
+import (
+	"strings"
+
+	"ratchet/internal/pysrc"
+)
 
 // family is a class of mutations. Mass is the prior that a defect is repaired by
 // the family, relative to the others. It has a function for expressions, for
@@ -78,13 +82,29 @@ func (r *Region) Each(yield func(name string, mass float64, mutate func(emit fun
 func (r *Region) apply(f family, emit emitter) {
 	if f.expr != nil {
 		for _, e := range r.exprs {
-			f.expr(r, e, emit)
+			f.expr(r, e, r.spelled(e, emit))
 		}
 	}
 	if f.stmt != nil {
 		for _, s := range r.stmts {
 			f.stmt(r, s, emit)
 		}
+	}
+}
+
+// spelled keeps out of the fields of an f-string what cannot be written there
+// before Python 3.12: quotes, backslashes and braces.
+func (r *Region) spelled(e *pysrc.Expr, emit emitter) emitter {
+	if !r.field[e] {
+		return emit
+	}
+	return func(m Mutation) {
+		for _, c := range m.Changes {
+			if strings.ContainsAny(c.Text, "'\"\\{}\r\n") {
+				return
+			}
+		}
+		emit(m)
 	}
 }
 
