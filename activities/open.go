@@ -214,7 +214,16 @@ func (a *Activities) view(ctx context.Context, row model.Campaign, spec campaign
 	}
 	if row.Baseline != nil && row.Current != nil {
 		out.Measured, out.Baseline, out.Score = true, row.Baseline.Score, row.Current.Score
-		out.Failing = len(row.Current.Failing)
+		out.Failing, out.Flaky = len(row.Current.Failing), len(row.Current.Flaky)
+	}
+	problems, err := a.store.Problems(ctx, row.Name)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range problems {
+		if p.Metric != nil && p.Split == model.SplitSearch {
+			out.Metrics++
+		}
 	}
 	gens, err := a.store.Generations(ctx, row.Name)
 	if err != nil {

@@ -136,8 +136,8 @@ func (c *campaign) stop(ctx workflow.Context) (model.StopReason, string) {
 		return model.StopUser, c.stopDetail()
 	case v.Waiting != nil:
 		return "", ""
-	case v.Failing == 0 && v.Next == 1:
-		return model.StopScore, "every problem passes: there is nothing to improve, and nothing was changed"
+	case v.Failing == 0 && v.Metrics == 0 && v.Next == 1:
+		return model.StopScore, nothingToDo(v.Flaky)
 	case v.Score >= v.StopScore:
 		return model.StopScore, fmt.Sprintf("the score of %s has reached the goal of %s", percent(v.Score), percent(v.StopScore))
 	case c.in.Turns > 0 && c.carry.Turns >= c.in.Turns:
@@ -152,6 +152,15 @@ func (c *campaign) stop(ctx workflow.Context) (model.StopReason, string) {
 		return model.StopBudget, fmt.Sprintf("the sandbox time budget of %s is used up", v.BudgetSand)
 	}
 	return "", ""
+}
+
+// nothingToDo says why a campaign ends after its baseline. What fails only now and
+// then is noise until somebody shows otherwise: no fault can be located by it.
+func nothingToDo(flaky int) string {
+	if flaky == 0 {
+		return "every problem passes: there is nothing to improve, and nothing was changed"
+	}
+	return fmt.Sprintf("no problem fails every time, and %d pass only sometimes: there is nothing to improve on, and nothing was changed", flaky)
 }
 
 func (c *campaign) stopDetail() string {

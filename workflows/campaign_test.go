@@ -39,6 +39,8 @@ func TestCampaignStops(t *testing.T) {
 			w.outcome = func(int) model.GenerationOutcome { return model.OutcomeReverted }
 		}, model.StopStale, 2},
 		{"nothing fails", func(w *world) { w.view.Failing = 0 }, model.StopScore, 0},
+		{"what fails only sometimes is nothing to start from", func(w *world) { w.view.Failing, w.view.Flaky = 0, 2 }, model.StopScore, 0},
+		{"nothing fails, but a number can improve", func(w *world) { w.view.Failing, w.view.Metrics, w.view.Generations = 0, 1, 2 }, model.StopGenerations, 2},
 		{"wall budget", func(w *world) { w.view.BudgetWall = time.Hour }, model.StopBudget, 0},
 		{"sandbox budget", func(w *world) { w.view.BudgetSand, w.sandbox = time.Second, time.Second }, model.StopBudget, 1},
 		{"no candidates", func(w *world) {

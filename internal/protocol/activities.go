@@ -51,6 +51,8 @@ type OpenCampaignResult struct {
 	Baseline    float64          `json:"baseline"`
 	Score       float64          `json:"score"`
 	Failing     int              `json:"failing"`
+	Flaky       int              `json:"flaky,omitempty"`   // problems that pass sometimes
+	Metrics     int              `json:"metrics,omitempty"` // problems that are numbers, which can always improve
 	Cost        model.Cost       `json:"cost"`
 	Created     time.Time        `json:"created"`
 	Waiting     *ChangeInput     `json:"waiting,omitempty"` // change that waits for a person
