@@ -114,7 +114,7 @@ func testAgentBenchmark(c *cli) {
 	require.Equal(c.t, []any{"mine", "suite:tricks", "/box/agent/run 'a word'", "", 0.25, 4, 1},
 		[]any{b.Name, b.Repo, b.Agent, b.Commit, b.Score.Score, b.Score.Problems, b.Score.Passed})
 	results := model.Run{Results: b.Results}.ByProblem()
-	require.Equal(c.t, []any{model.Pass, int64(1200)}, []any{results["tricks/solve"].Outcome, results["tricks/solve"].Tokens})
+	require.Equal(c.t, []any{model.Pass, int64(1200)}, []any{results["tricks/solve"].Outcome, results["tricks/solve"].Tokens}, results["tricks/solve"].Message)
 	require.Equal(c.t, model.Fail, results["tricks/edit-tests"].Outcome)
 	require.True(c.t, results["tricks/hang"].TimedOut)
 
