@@ -22,9 +22,9 @@ func BenchmarkPyScreen(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		var mutants []model.Candidate
-		for i := range 20 {
+		for i := range 10 {
 			n++
-			mutants = append(mutants, mutant(fmt.Sprint(n), fmt.Sprintf("return a - b + %d", n*20+i)))
+			mutants = append(mutants, mutant(fmt.Sprint(n), fmt.Sprintf("return a - b + %d", n*10+i)))
 		}
 		bare += barePytest(b, l, in, mutants)
 		screen += pyScreenTime(b, s, target, mutants)
