@@ -239,6 +239,8 @@ func TestNamesOfFailingPythonTests(t *testing.T) {
 	} {
 		require.Equal(t, want, testFunction(name))
 	}
+	require.Equal(t, "test_x.py::test_a[1/2]", shortName("unit/tests/test_x.py::test_a[1/2]"))
+	require.Equal(t, "TestA", shortName("unit/pkg/TestA"))
 	tree := pythonTree("def f(): pass\n")
 	tree.Files = append(tree.Files,
 		model.File{Path: "test_p.py", Data: []byte("def test_f():\n    assert f() == 'dog'\n\n\ndef test_g():\n    pass\n")},

@@ -255,7 +255,7 @@ func (q *query) hypothesis(m ranked, targets []string) string {
 			names = append(names, fmt.Sprintf("%d more", len(targets)-2))
 			break
 		}
-		names = append(names, t[strings.LastIndexByte(t, '/')+1:])
+		names = append(names, shortName(t))
 	}
 	switch len(names) {
 	case 0:
@@ -264,4 +264,11 @@ func (q *query) hypothesis(m ranked, targets []string) string {
 		return s + "; " + names[0] + " runs this and fails"
 	}
 	return s + "; " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " run this and fail"
+}
+
+// shortName is a problem's id without suite and folders. A slash in the
+// parameters of a test is none between folders.
+func shortName(id string) string {
+	path, _, _ := strings.Cut(id, "[")
+	return id[strings.LastIndexByte(path, '/')+1:]
 }
