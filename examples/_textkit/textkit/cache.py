@@ -8,12 +8,10 @@ class Cache:
         self.size = size
         self.values = {}
         self.order = []
-        self.hits = 0
 
     def get(self, key, make):
         """The value of key, made where it is not held."""
         if key in self.values:
-            self.hits += 1
             self.order.remove(key)
             self.order.append(key)
             return self.values[key]
