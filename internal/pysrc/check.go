@@ -27,7 +27,8 @@ func check(list []*Stmt) error {
 	return nil
 }
 
-// continues says that a statement may follow the one before it.
+// continues says that a statement may follow the one before it. It does not look
+// further back: the else before a finally may be that of a loop.
 func (s *Stmt) continues(before *Stmt) bool {
 	kind := ""
 	if before != nil {
@@ -41,13 +42,10 @@ func (s *Stmt) continues(before *Stmt) bool {
 	case "except":
 		return kind == "try" || kind == "except"
 	case "finally":
-		return kind == "try" || kind == "except" || kind == "else" && before.ofTry()
+		return kind == "try" || kind == "except" || kind == "else"
 	}
 	return kind != "decorator" || s.Kind == "def" || s.Kind == "class" || s.Kind == "decorator"
 }
-
-// ofTry cannot tell an else's statement by itself: a finally that follows an else is enough.
-func (s *Stmt) ofTry() bool { return s.Kind == "else" }
 
 // needsMore says that a try or a decorator stands alone, or a match without cases.
 func needsMore(s *Stmt, after []*Stmt) bool {

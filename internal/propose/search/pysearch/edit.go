@@ -198,7 +198,7 @@ func (r *Region) remove(list []*pysrc.Stmt) (Change, bool) {
 	if r.list[first] == nil {
 		return Change{}, false
 	}
-	alone := len(body2(r.list[first])) == len(list)
+	alone := len(undocumented(r.list[first])) == len(list)
 	if alone || first.Inline || r.sharesLine(last) {
 		return Change{first.Off, last.End, "pass"}, true
 	}
@@ -210,14 +210,6 @@ func (r *Region) remove(list []*pysrc.Stmt) (Change, bool) {
 		end++
 	}
 	return Change{start, end, ""}, true
-}
-
-// body2 is a block without its docstring.
-func body2(list []*pysrc.Stmt) []*pysrc.Stmt {
-	if len(list) > 0 && list[0].IsDocstring() {
-		return list[1:]
-	}
-	return list
 }
 
 // relative is the text of statements that follow each other, without their own

@@ -236,5 +236,5 @@ func (m *Module) regions(list []*pysrc.Stmt, class string) []*Region {
 	return out
 }
 
-// lines says whether the text has one line only.
+// oneLine says whether the text has one line only.
 func oneLine(s string) bool { return !strings.ContainsAny(s, "\r\n") }

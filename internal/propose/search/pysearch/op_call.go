@@ -261,7 +261,6 @@ func (r *Region) extraArguments(e *pysrc.Expr) []option {
 			add("2", 0.3)
 			add("16", 0.2)
 		}
-	case "zip", "strip":
 	}
 	return out
 }

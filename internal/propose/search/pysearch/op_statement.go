@@ -124,7 +124,7 @@ func moved(r *Region, s *pysrc.Stmt, emit emitter) {
 	if s.Kind == "def" || s.Kind == "class" || len(r.chain(s)) > 1 {
 		return
 	}
-	list, i := body2(r.list[s]), r.position(s)
+	list, i := undocumented(r.list[s]), r.position(s)
 	outer := s.Parent
 	nested := outer != nil && outer != r.root && outer.Kind != "def" && outer.Kind != "class" && len(list) > 1
 	if nested && i == len(list)-1 {
@@ -146,7 +146,7 @@ func moved(r *Region, s *pysrc.Stmt, emit emitter) {
 // position is the place of a statement among those of its block but the docstring.
 func (r *Region) position(s *pysrc.Stmt) int {
 	list := r.list[s]
-	return r.place[s] - (len(list) - len(body2(list)))
+	return r.place[s] - (len(list) - len(undocumented(list)))
 }
 
 func (r *Region) plainText(s *pysrc.Stmt) string {

@@ -253,12 +253,15 @@ func (r *Region) simple(s *pysrc.Stmt) bool {
 	return len(s.Block) == 0 && r.list[s] != nil && !s.IsDocstring() && s.Kind != "decorator"
 }
 
-// body is the statements of the function, without its docstring.
-func body(s *pysrc.Stmt) []*pysrc.Stmt {
-	if len(s.Block) > 0 && s.Block[0].IsDocstring() {
-		return s.Block[1:]
+// body is the statements of a function, without its docstring.
+func body(s *pysrc.Stmt) []*pysrc.Stmt { return undocumented(s.Block) }
+
+// undocumented is a block without its docstring.
+func undocumented(list []*pysrc.Stmt) []*pysrc.Stmt {
+	if len(list) > 0 && list[0].IsDocstring() {
+		return list[1:]
 	}
-	return s.Block
+	return list
 }
 
 // condition is that of a branch or loop, nil for other statements.
