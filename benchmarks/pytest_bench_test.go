@@ -114,6 +114,13 @@ def test_never():
 -- test_root.py --
 def test_root():
     pass
+-- test_second.py --
+
+import os
+
+
+def test_second_line():
+    assert os.sep == "/"
 `
 
 func TestPyOutcomes(t *testing.T) {
@@ -121,6 +128,7 @@ func TestPyOutcomes(t *testing.T) {
 	problems := l.discoverPy(t, s, trusted)
 	want := map[string]model.Outcome{
 		"unit/test_root.py::test_root":                       model.Pass,
+		"unit/test_second.py::test_second_line":              model.Pass,
 		"unit/tests/test_broken.py":                          model.BuildFailed,
 		"unit/tests/test_calc.py::TestUnit::test_bad":        model.Fail,
 		"unit/tests/test_calc.py::TestUnit::test_good":       model.Pass,

@@ -50,7 +50,6 @@ def install():
         Around().visit(mod)
         original(mod, source, module_path, config)
         Ask(path).visit(mod)
-        ast.fix_missing_locations(mod)
 
     assertion.rewrite_asserts = rewrite_asserts
     hook = assertion.AssertionRewritingHook
@@ -80,8 +79,22 @@ def doubting(original, relation):
     return wrapper
 
 
-def call(name, *args):
-    return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=list(args), keywords=[])
+def call(node, name, *args):
+    """A call in the place of a node. Constants among args are strings."""
+    args = [placed(ast.Constant(a), node) if isinstance(a, str) else a for a in args]
+    return placed(ast.Call(func=placed(ast.Name(id=name, ctx=ast.Load()), node), args=args, keywords=[]), node)
+
+
+def placed(new, node):
+    """A new node with the place of another, of which pytest may not have told the end."""
+    new.lineno, new.col_offset = node.lineno, node.col_offset
+    end = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
+    new.end_lineno, new.end_col_offset = (node.lineno, node.col_offset) if None in end else end
+    return new
+
+
+def check(node):
+    return placed(ast.Expr(value=call(node, "@check")), node)
 
 
 class Around(ast.NodeTransformer):
@@ -95,10 +108,6 @@ class Around(ast.NodeTransformer):
         return [node, check(node)]
 
 
-def check(node):
-    return ast.copy_location(ast.Expr(value=call("@check")), node)
-
-
 class Ask(ast.NodeTransformer):
     """Replaces comparisons and the look-up of assert methods."""
 
@@ -110,13 +119,12 @@ class Ask(ast.NodeTransformer):
         op = type(node.ops[0]).__name__
         if len(node.ops) != 1 or op not in KNOWN:
             return node
-        new = call("@compare", ast.Constant(op), node.left, node.comparators[0], ast.Constant(self.path))
-        return ast.copy_location(new, node)
+        return call(node, "@compare", op, node.left, node.comparators[0], self.path)
 
     def visit_Attribute(self, node):
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load) and node.attr.startswith("assert") and not mangled(node):
-            return ast.copy_location(call("@method", node.value, ast.Constant(node.attr)), node)
+            return call(node, "@method", node.value, node.attr)
         return node
 
 
