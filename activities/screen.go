@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"ratchet/benchmarks"
@@ -105,24 +106,30 @@ func (s *shard) run(ctx context.Context) error {
 		return err
 	}
 	s.verdicts = newVerdicts(s.t.suites, s.t.problems, s.candidates)
-	for _, suite := range s.t.suites {
-		mine := s.verdicts.open(aimedAt(suite.Name(), s.t.problems, s.candidates))
-		if len(mine) == 0 {
-			continue
-		}
-		aim := s.a.aim(s.t, img, trusted, s.code, of(suite.Name(), s.t.split(model.SplitSearch)),
-			fmt.Sprintf("screen %s generation %d", s.in.Campaign, s.in.Generation))
-		aim.Limit = s.limit(ctx, suite.Name())
-		err := s.pulse.measure(ctx, aim.Problems, func() error {
-			return suite.Screen(ctx, aim, benchmarks.Screening{
-				Candidates: mine, Judge: trial.Judge(s.t.problems, s.rates), Shared: shared(s.t.spec),
-			}, func(r benchmarks.Screened) error { return s.take(ctx, r) })
-		})
-		if err != nil {
-			return err
+	for _, which := range []func(string, []model.Candidate) []model.Candidate{s.verdicts.aimed, s.verdicts.guarded} {
+		for _, suite := range s.t.suites {
+			mine := which(suite.Name(), s.candidates)
+			if len(mine) == 0 {
+				continue
+			}
+			aim := s.a.aim(s.t, img, trusted, s.code, of(suite.Name(), s.t.split(model.SplitSearch)),
+				fmt.Sprintf("screen %s generation %d", s.in.Campaign, s.in.Generation))
+			aim.Limit = s.limit(ctx, suite.Name())
+			if err := s.screen(ctx, suite, aim, mine); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// screen runs candidates in one suite.
+func (s *shard) screen(ctx context.Context, suite benchmarks.Suite, aim benchmarks.Target, mine []model.Candidate) error {
+	return s.pulse.measure(ctx, aim.Problems, func() error {
+		return suite.Screen(ctx, aim, benchmarks.Screening{
+			Candidates: mine, Judge: trial.Judge(s.t.problems, s.rates), Shared: shared(s.t.spec),
+		}, func(r benchmarks.Screened) error { return s.take(ctx, r) })
+	})
 }
 
 // take notes what one suite says of a candidate, and writes the row once all have spoken.
@@ -144,7 +151,7 @@ func shared(spec campaign.Spec) bool {
 	return true
 }
 
-// aimedAt returns the candidates that have a target in the suite.
+// aimedAt returns the candidates that have a target in the suite, or none anywhere.
 func aimedAt(suite string, problems []model.Problem, cs []model.Candidate) []model.Candidate {
 	in := map[string]bool{}
 	for _, p := range of(suite, problems) {
@@ -152,11 +159,8 @@ func aimedAt(suite string, problems []model.Problem, cs []model.Candidate) []mod
 	}
 	var out []model.Candidate
 	for _, c := range cs {
-		for _, t := range c.Targets {
-			if in[t] {
-				out = append(out, c)
-				break
-			}
+		if len(c.Targets) == 0 || slices.ContainsFunc(c.Targets, func(t string) bool { return in[t] }) {
+			out = append(out, c)
 		}
 	}
 	return out

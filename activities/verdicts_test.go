@@ -34,13 +34,13 @@ func TestVerdictsOfTwoSuites(t *testing.T) {
 		"the second does not build":   {said("a", benchmarks.StageSearch, true), said("b", benchmarks.StageBuild, false), false, "by b", []string{"b", "a"}},
 		"the second is tampered with": {said("a", benchmarks.StageSearch, true), tampered, false, "by b", []string{"b", "a"}},
 	} {
-		v := &verdicts{left: map[string]int{"c": 2}, sofar: map[string]benchmarks.Screened{}, done: map[string]bool{}}
+		v := aimedAtBoth()
 		_, final := v.take(c.a)
 		require.False(t, final, name)
-		require.Len(t, v.open([]model.Candidate{{Key: "c"}}), 1, name)
+		require.Len(t, v.aimed("b", candidate), 1, name)
 		got, final := v.take(c.b)
 		require.True(t, final, name)
-		require.Empty(t, v.open([]model.Candidate{{Key: "c"}}), name)
+		require.Empty(t, v.aimed("b", candidate), name)
 		require.Equal(t, c.passed, got.Passed, name)
 		require.Equal(t, c.reason, got.Judged.Reason, name)
 		var results []string
@@ -53,9 +53,43 @@ func TestVerdictsOfTwoSuites(t *testing.T) {
 }
 
 func TestVerdictIsFinalOnceRefuted(t *testing.T) {
-	v := &verdicts{left: map[string]int{"c": 3}, sofar: map[string]benchmarks.Screened{}, done: map[string]bool{}}
+	v := aimedAtBoth()
 	got, final := v.take(said("a", benchmarks.StageSearch, false, "a/x"))
 	require.True(t, final)
 	require.False(t, got.Passed)
-	require.Empty(t, v.open([]model.Candidate{{Key: "c"}}))
+	require.Empty(t, v.aimed("b", candidate))
+}
+
+// TestOtherSuitesGuard: what passed where its targets are is run by the others too.
+func TestOtherSuitesGuard(t *testing.T) {
+	for name, c := range map[string]struct {
+		guard  benchmarks.Screened
+		passed bool
+	}{
+		"no harm": {said("b", benchmarks.StageSearch, false), true},
+		"harm":    {said("b", benchmarks.StageSearch, false, "b/x"), false},
+	} {
+		v := aimedAtBoth()
+		v.suites["c"], v.left["c"], v.guards["c"] = []string{"a"}, 1, 1
+		_, final := v.take(said("a", benchmarks.StageSearch, true))
+		require.False(t, final, name)
+		require.Empty(t, v.aimed("b", candidate), name)
+		require.Len(t, v.guarded("b", candidate), 1, name)
+		got, final := v.take(c.guard)
+		require.True(t, final, name)
+		require.Equal(t, c.passed, got.Passed, name)
+	}
+	v := aimedAtBoth()
+	v.suites["c"], v.left["c"], v.guards["c"] = []string{"a"}, 1, 1
+	_, final := v.take(said("a", benchmarks.StageTargets, false))
+	require.True(t, final, "what gains nothing is not run by others")
+}
+
+var candidate = []model.Candidate{{Key: "c"}}
+
+func aimedAtBoth() *verdicts {
+	return &verdicts{
+		suites: map[string][]string{"c": {"a", "b"}}, left: map[string]int{"c": 2}, guards: map[string]int{},
+		sofar: map[string]benchmarks.Screened{}, done: map[string]bool{},
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -257,13 +258,22 @@ func (q *query) hypothesis(m ranked, targets []string) string {
 		}
 		names = append(names, shortName(t))
 	}
+	one, many := "runs this and fails", "run this and fail"
+	if len(targets) > 0 && q.measured(targets[0]) {
+		one, many = "is measured on this", "are measured on this"
+	}
 	switch len(names) {
 	case 0:
 		return s
 	case 1:
-		return s + "; " + names[0] + " runs this and fails"
+		return s + "; " + names[0] + " " + one
 	}
-	return s + "; " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " run this and fail"
+	return s + "; " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " " + many
+}
+
+// measured says whether a problem is a number rather than a test.
+func (q *query) measured(id string) bool {
+	return slices.ContainsFunc(q.brief.Weakest, func(w diagnose.Weakness) bool { return w.Problem == id && w.Metric != nil })
 }
 
 // shortName is a problem's id without suite and folders. A slash in the
