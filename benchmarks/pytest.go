@@ -107,10 +107,10 @@ func (s *pySuite) merge(code, trusted model.Tree) model.Tree {
 func (s *pySuite) Warm() []sandbox.Command { return nil }
 
 // problem names a test by its node id, relative to the suite's root.
-func (s *pySuite) problem(node, group string) model.Problem {
+func (s *pySuite) problem(node, home string) model.Problem {
 	return model.Problem{
 		ID: s.id(node), Suite: s.cfg.Name, Package: s.folder(node), Name: nodeName(node),
-		Split: model.SplitSearch, Group: s.id(group),
+		Split: model.SplitSearch, Group: s.id(home),
 	}
 }
 

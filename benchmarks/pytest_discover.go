@@ -51,6 +51,7 @@ func (s *pySuite) hasTests(t model.Tree) bool {
 // pyCollection is what one process collected.
 type pyCollection struct {
 	groups map[string]string // node id to that without parameters
+	homes  map[string]string // that without parameters to where its source stands
 	broken []string          // files
 }
 
@@ -82,12 +83,12 @@ func (s *pySuite) collect(ctx context.Context, t Target, found []pyCollection) (
 
 // readCollection reads the report of a process that collected.
 func readCollection(o sandbox.Outcome, key []byte) (pyCollection, error) {
-	c := pyCollection{groups: map[string]string{}}
+	c := pyCollection{groups: map[string]string{}, homes: map[string]string{}}
 	frames, complete := parsePyFrames(o.Stdout, key)
 	for _, f := range frames {
 		switch f.Kind {
 		case "item":
-			c.groups[f.ID] = f.Group
+			c.groups[f.ID], c.homes[f.Group] = f.Group, f.Home
 		case "broken":
 			if !f.Skipped {
 				c.broken = append(c.broken, f.File)
@@ -107,8 +108,8 @@ func readCollection(o sandbox.Outcome, key []byte) (pyCollection, error) {
 // problems are those of two collections of the same tree, in the order of their ids.
 func (s *pySuite) problems(a, b pyCollection) []model.Problem {
 	byID := map[string]model.Problem{}
-	add := func(node, group string) {
-		if p := s.problem(node, group); s.Harness(path.Join(s.cfg.Root, nodeFile(node))) && !strings.HasPrefix(node, "../") {
+	add := func(node, home string) {
+		if p := s.problem(node, home); s.Harness(path.Join(s.cfg.Root, nodeFile(node))) && !strings.HasPrefix(node, "../") {
 			byID[p.ID] = p
 		}
 	}
@@ -120,7 +121,7 @@ func (s *pySuite) problems(a, b pyCollection) []model.Problem {
 			if _, stable := c[1].groups[node]; !stable {
 				node = group
 			}
-			add(node, group)
+			add(node, c[0].homes[group])
 		}
 	}
 	return sortedProblems(byID)

@@ -108,6 +108,7 @@ type pyFrame struct {
 	IDs     []string `json:"ids"`
 	ID      string   `json:"id"`
 	Group   string   `json:"group"`
+	Home    string   `json:"home"`
 	File    string   `json:"file"`
 	Outcome string   `json:"outcome"`
 	Wall    float64  `json:"wall"` // seconds

@@ -15,17 +15,18 @@ import (
 // decorators and the comments above them, classes in which nothing is left that
 // anybody names, and files in which only imports are left. A function that other
 // source names, and a class that is left empty, stay with an empty body, so that
-// the rest can be collected. Everything else stays as it is, byte for byte. A test
-// that a class inherits stays with the class that defines it: its source is that
-// of other problems too.
+// the rest can be collected. Everything else stays as it is, byte for byte. The
+// source of a problem stands where its group says: a test that classes inherit is
+// one source, and their problems are one group.
 func (s *pySuite) Hide(trusted model.Tree, problems []model.Problem) (model.Tree, error) {
 	hidden := map[string]map[string]bool{} // qualified names by file; "" for the whole file
 	for _, p := range problems {
-		file := path.Join(p.Package, nodeFile(p.Name))
+		home := strings.TrimPrefix(p.GroupID(), s.cfg.Name+"/")
+		file := nodeFile(home)
 		if hidden[file] == nil {
 			hidden[file] = map[string]bool{}
 		}
-		hidden[file][qualified(p.Name)] = true
+		hidden[file][qualified(home)] = true
 	}
 	var edits []model.Edit
 	for _, file := range sortedKeys(hidden) {

@@ -50,7 +50,7 @@ def plugin(order, send, inspector):
             send(t="collected")
             if collecting:
                 for item in items:
-                    send(t="item", id=item.nodeid, group=function_of(item))
+                    send(t="item", id=item.nodeid, group=function_of(item), home=home_of(item))
                 return
             items[:] = [i for i in items if i.nodeid in wanted or i.nodeid in canaries or function_of(i) in wanted]
             for file in {i.nodeid.partition("::")[0] for i in items} & wanted:
@@ -182,6 +182,21 @@ def function_of(item):
     name = getattr(item, "originalname", None) or item.name
     parent = item.nodeid[:-len(item.name)] if item.nodeid.endswith(item.name) else ""
     return parent + name
+
+
+def home_of(item):
+    """Where the source of a test stands, written like a node id: for a test that
+    a class inherits, with the class that defines it."""
+    function = getattr(item, "function", None)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code, name = getattr(function, "__code__", None), getattr(function, "__qualname__", "")
+    if code is None or not name or "<" in name:
+        return function_of(item)
+    top = str(item.config.rootpath).rstrip("/") + "/"
+    if not code.co_filename.startswith(top):
+        return function_of(item)
+    return code.co_filename[len(top):] + "::" + name.replace(".", "::")
 
 
 def run(item, following, loud):
