@@ -77,5 +77,7 @@ func (b *box) Batch(ctx context.Context, batch sandbox.Batch, emit func(int, san
 	if err := <-ended; failed == nil {
 		return err
 	}
+	b.drop(r.user)
+	b.startEarly(r.user) // it kills what still runs
 	return failed
 }

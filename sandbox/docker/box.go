@@ -27,8 +27,8 @@ type box struct {
 
 	op       sync.Mutex
 	sessions map[sandbox.User]*session
-	oomKills int64        // as last heard from a helper
-	early    chan dialled // non-nil while a helper for Runner is being started ahead of its use
+	oomKills int64                         // as last heard from a helper
+	early    map[sandbox.User]chan dialled // helpers that are being started ahead of their use
 
 	mu    sync.Mutex
 	ended bool // killed: no further call can work
@@ -41,7 +41,8 @@ var _ sandbox.Box = (*box)(nil)
 
 func newBox(e *Engine, id string, spec sandbox.Spec) *box {
 	life, end := context.WithCancelCause(context.Background())
-	return &box{engine: e, id: id, spec: spec, life: life, end: end, sessions: map[sandbox.User]*session{}}
+	return &box{engine: e, id: id, spec: spec, life: life, end: end,
+		sessions: map[sandbox.User]*session{}, early: map[sandbox.User]chan dialled{}}
 }
 
 // during is ctx, ended by Close as well.
@@ -130,10 +131,20 @@ func (b *box) session(ctx context.Context, user sandbox.User) (*session, error) 
 	if s := b.sessions[user]; s != nil {
 		return s, nil
 	}
+	return b.renew(ctx, user)
+}
+
+// renew starts a helper, which kills the one before.
+func (b *box) renew(ctx context.Context, user sandbox.User) (*session, error) {
+	if b.dead() {
+		return nil, sandbox.ErrDead
+	}
+	b.take(user)
 	s, hello, err := b.engine.dial(ctx, b.id, user)
 	if err != nil {
 		return nil, err
 	}
+	b.drop(user)
 	b.oomKills = hello.OOMKills
 	b.sessions[user] = s
 	return s, nil
@@ -144,29 +155,31 @@ type dialled struct {
 	hello wire.Hello
 }
 
-// startEarly starts a helper for Runner that will be there when it is needed:
-// while Builder lays in a tree and compiles it, that costs nobody any time.
-// Close ends it.
-func (b *box) startEarly() {
-	b.early = make(chan dialled, 1)
+// startEarly starts a helper that will be there when it is needed. For Runner, while
+// Builder lays in a tree and compiles it, that costs nobody any time; and commands of
+// a helper before it end then, whatever the box does next. Close ends it.
+func (b *box) startEarly(user sandbox.User) {
+	early := make(chan dialled, 1)
+	b.early[user] = early
 	go func() {
 		ctx, cancel := context.WithTimeout(b.life, startTime)
 		defer cancel()
-		s, hello, err := b.engine.dial(ctx, b.id, sandbox.Runner)
+		s, hello, err := b.engine.dial(ctx, b.id, user)
 		if err != nil { // whoever needs it tries again, and hears why
 			b.engine.log.Debug("a helper could not be started ahead", "box", b.id, "error", err)
 		}
-		b.early <- dialled{s, hello}
+		early <- dialled{s, hello}
 	}()
 }
 
 // take makes the helper that was started ahead the present one.
 func (b *box) take(user sandbox.User) {
-	if b.early == nil || user != sandbox.Runner {
+	early := b.early[user]
+	if early == nil {
 		return
 	}
-	d := <-b.early
-	b.early = nil
+	d := <-early
+	delete(b.early, user)
 	if d.s != nil {
 		b.sessions[user], b.oomKills = d.s, max(b.oomKills, d.hello.OOMKills)
 	}
@@ -178,6 +191,17 @@ func (b *box) drop(user sandbox.User) {
 		s.close()
 		<-s.done
 		delete(b.sessions, user)
+	}
+}
+
+// closeWhenDone closes a session at the end of ctx, until the returned function is
+// called. What was closed is not used again, even when it had answered by then.
+func (b *box) closeWhenDone(ctx context.Context, user sandbox.User, s *session) func() {
+	stop := context.AfterFunc(ctx, s.close)
+	return func() {
+		if !stop() && b.sessions[user] == s {
+			b.drop(user)
+		}
 	}
 }
 
@@ -235,12 +259,15 @@ func (b *box) call(ctx context.Context, object string, user sandbox.User, r wire
 	ctx, release := b.during(ctx)
 	defer release()
 	op := string(r.Op)
-	s, err := b.session(ctx, user)
+	helper := b.session
+	if r.Op == wire.OpReset {
+		helper = b.renew
+	}
+	s, err := helper(ctx, user)
 	if err != nil {
 		return b.noHelper(ctx, op, object, user, err)
 	}
-	stop := context.AfterFunc(ctx, s.close)
-	defer stop()
+	defer b.closeWhenDone(ctx, user, s)()
 	sent := make(chan error, 1)
 	go func() { sent <- s.sendFiles(r, files) }()
 	reply, err := s.reply(data)
@@ -294,16 +321,9 @@ func (b *box) Get(ctx context.Context, path string, limit int64) ([]byte, error)
 	return out, nil
 }
 
-// Reset starts a new helper for it, since code that ran as Runner may have
+// Reset has a new helper do it, since code that ran as Runner may have
 // slowed the old one down for good (priority, limits).
 func (b *box) Reset(ctx context.Context) error {
-	b.op.Lock()
-	b.take(sandbox.Runner)
-	if s := b.sessions[sandbox.Runner]; s != nil {
-		s.finish()
-		delete(b.sessions, sandbox.Runner)
-	}
-	b.op.Unlock()
 	return b.call(ctx, b.id, sandbox.Runner, wire.Request{Op: wire.OpReset}, nil, nil)
 }
 

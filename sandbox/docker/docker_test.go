@@ -47,7 +47,7 @@ func TestContract(t *testing.T) {
 	e := engine(t)
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	require.NoError(t, err)
-	defer l.Close()
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
 	sandboxtest.Run(t, sandboxtest.Harness{

@@ -55,16 +55,13 @@ func (c *caused) Unwrap() []error { return []error{c.kind, c.cause} }
 // ErrTooLarge is returned by Get for a file beyond the limit.
 var ErrTooLarge = errors.New("the file is larger than the limit")
 
-// ErrMissing is returned by Get for a file that is not there.
-var ErrMissing = errors.New("no such file")
-
 func faultError(op, object string, f wire.Fault, detail string) error {
 	if f == "" {
 		return nil
 	}
 	kind := map[wire.Fault]error{
 		wire.FaultPath: sandbox.ErrPath, wire.FaultSpace: sandbox.ErrNoSpace,
-		wire.FaultMissing: ErrMissing, wire.FaultTooLarge: ErrTooLarge,
+		wire.FaultMissing: sandbox.ErrMissing, wire.FaultDenied: sandbox.ErrDenied, wire.FaultTooLarge: ErrTooLarge,
 	}[f]
 	cause := errors.New(detail)
 	if kind != nil {

@@ -236,7 +236,7 @@ func (e *Engine) start(ctx context.Context, b *box, warnings []string, readOnly 
 		return e.startError(b, err)
 	}
 	if readOnly { // not for set-up, where Runner has no part
-		b.startEarly()
+		b.startEarly(sandbox.Runner)
 	}
 	r, err := readReport(conn.Reader)
 	if err != nil {

@@ -84,7 +84,7 @@ func TestHostGoRunsTestsOffline(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close(context.Background())) }()
 	_, err = other.Get(t.Context(), "/box/src/go.mod", 100)
-	require.ErrorIs(t, err, ErrMissing, "the tree is not part of the image")
+	require.ErrorIs(t, err, sandbox.ErrMissing, "the tree is not part of the image")
 
 	n, err := e.RemoveImages(t.Context(), img.ID)
 	require.NoError(t, err)

@@ -127,8 +127,7 @@ func (r *run) once(ctx context.Context) error {
 	r.mu.Lock()
 	r.session = s
 	r.mu.Unlock()
-	stop := context.AfterFunc(ctx, s.close)
-	defer stop()
+	defer b.closeWhenDone(ctx, r.user, s)()
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
@@ -293,7 +292,6 @@ func (r *run) broken(ctx context.Context, err error) error {
 	var known *sandbox.Error
 	switch {
 	case r.stopped.Load():
-		b.drop(r.user)
 		return nil
 	case errors.As(err, &known):
 		b.drop(r.user)

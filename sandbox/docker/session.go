@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
@@ -27,8 +26,22 @@ type session struct {
 	done chan struct{} // closed when the demultiplexer has ended
 }
 
-// dial starts a helper and waits until it listens. hello says what it found.
-func (e *Engine) dial(ctx context.Context, id string, user sandbox.User) (*session, wire.Hello, error) {
+// maxDials bounds how often a helper is started for one call.
+const maxDials = 10
+
+// dial starts a helper and waits until it listens. hello says what it found. As long
+// as it has not said that, a helper before it or code under test may kill it: both are
+// of the same user, and at work until this one has killed them. It then tries again.
+func (e *Engine) dial(ctx context.Context, id string, user sandbox.User) (s *session, hello wire.Hello, err error) {
+	for range maxDials {
+		if s, hello, err = e.dialOnce(ctx, id, user); ctx.Err() != nil || !errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	return s, hello, err
+}
+
+func (e *Engine) dialOnce(ctx context.Context, id string, user sandbox.User) (*session, wire.Hello, error) {
 	var hello wire.Hello
 	created, err := e.api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: ids(user), AttachStdin: true, AttachStdout: true, AttachStderr: true,
@@ -74,26 +87,11 @@ func newSession(conn types.HijackedResponse) *session {
 	return s
 }
 
-// close drops the connection; the helper then kills what it started and ends.
+// close drops the connection. The helper ends when it reads that, which may be after
+// the commands that it has; the next one of its user kills it with all that it started.
 func (s *session) close() {
 	s.conn.Close()
 	_ = s.pipe.Close()
-}
-
-// endWait bounds how long a helper that is told to end is waited for.
-const endWait = 2 * time.Second
-
-// finish ends the helper and returns when it is gone: on its way out it kills what
-// runs as its user, which must not be the helper that comes after it. One that
-// does not end in time is left to the next one, which kills it.
-func (s *session) finish() {
-	late := time.AfterFunc(endWait, s.close)
-	defer late.Stop()
-	if err := s.conn.CloseWrite(); err != nil {
-		s.close()
-	}
-	<-s.done
-	s.close()
 }
 
 func (s *session) send(r wire.Request) error { return s.out.WriteJSON(wire.KindRequest, r) }

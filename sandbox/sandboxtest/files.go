@@ -41,7 +41,7 @@ func (s *suite) files(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 	_, err = b.Get(ctx, dir+"/missing", 10)
-	require.Error(t, err)
+	require.ErrorIs(t, err, sandbox.ErrMissing)
 
 	require.NoError(t, b.Put(ctx, dir, sandbox.Builder, []model.File{file("link", "no longer a link"), file("a/b/c.txt", "two")}))
 	require.Equal(t, "no longer a link", must(t, b, "read", dir+"/link"))

@@ -66,6 +66,12 @@ func (s *suite) lists(t *testing.T) {
 		require.ErrorIs(t, err, sandbox.ErrPath, bad)
 	}
 	_, _, err := b.List(ctx, dir+"/missing", 10)
-	require.Error(t, err)
+	require.ErrorIs(t, err, sandbox.ErrMissing)
+	must(t, b, "shut", dir+"/empty")
+	_, err = b.Get(ctx, dir+"/empty", 10)
+	require.ErrorIs(t, err, sandbox.ErrDenied)
+	must(t, b, "shut", dir)
+	_, _, err = b.List(ctx, dir, 10)
+	require.ErrorIs(t, err, sandbox.ErrDenied)
 	require.Equal(t, "alive", must(t, b, "echo", "alive"))
 }

@@ -47,7 +47,7 @@ type suite struct {
 	probe []byte
 }
 
-// Run runs the whole suite.
+// Run runs the whole suite, parts of it at once; these go on until the test t ends.
 func Run(t *testing.T, h Harness) {
 	s := &suite{Harness: h, probe: Probe(t)}
 	for _, group := range []struct {
@@ -56,9 +56,14 @@ func Run(t *testing.T, h Harness) {
 	}{
 		{"Run", s.runs}, {"Stream", s.streams}, {"Outcome", s.outcomes}, {"Batch", s.batches}, {"BatchFault", s.batchFaults},
 		{"Files", s.files}, {"Share", s.shares}, {"Input", s.inputs}, {"List", s.lists}, {"Escape", s.escapes}, {"Users", s.users}, {"Isolation", s.isolation},
-		{"Limits", s.limits}, {"Memory", s.memory}, {"Reset", s.resets}, {"Life", s.life}, {"Refusal", s.refusals},
+		{"Limits", s.limits}, {"Memory", s.memory}, {"Reset", s.resets}, {"Hurry", s.hurries}, {"Life", s.life}, {"Refusal", s.refusals},
 	} {
-		t.Run(group.name, group.run)
+		t.Run(group.name, func(t *testing.T) {
+			if group.name != "Isolation" { // it changes the environment
+				t.Parallel()
+			}
+			group.run(t)
+		})
 	}
 }
 

@@ -36,6 +36,8 @@ func faultOf(err error) wire.Reply {
 		kind = wire.FaultSpace
 	case errors.Is(err, syscall.ENOENT):
 		kind = wire.FaultMissing
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		kind = wire.FaultDenied
 	}
 	return wire.Reply{Fault: kind, Detail: err.Error()}
 }

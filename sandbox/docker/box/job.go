@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -234,56 +233,4 @@ func drain(streams *sync.WaitGroup, files ...*os.File) {
 		f.Close()
 	}
 	<-done
-}
-
-// killOthers kills every process of this user but this one and the first, and
-// returns when none is left alive.
-func killOthers() {
-	for {
-		_ = syscall.Kill(-1, syscall.SIGKILL)
-		if !othersAlive() {
-			return
-		}
-		time.Sleep(100 * time.Microsecond)
-	}
-}
-
-func othersAlive() bool {
-	d, err := os.Open("/proc")
-	if err != nil {
-		return false
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == 1 || pid == os.Getpid() {
-			continue
-		}
-		if alive(name) {
-			return true
-		}
-	}
-	return false
-}
-
-// alive says whether a process is of this user and neither dead nor a zombie.
-// The owner of its folder in /proc would not do: it is root for a process that
-// made itself untraceable.
-func alive(pid string) bool {
-	b, err := os.ReadFile("/proc/" + pid + "/status")
-	if err != nil {
-		return false
-	}
-	mine, dead := false, false
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		switch {
-		case len(f) > 1 && f[0] == "State:":
-			dead = f[1] == "Z" || f[1] == "X"
-		case len(f) > 1 && f[0] == "Uid:":
-			mine = f[1] == strconv.Itoa(os.Getuid())
-		}
-	}
-	return mine && !dead
 }

@@ -30,7 +30,7 @@ func serve(in io.Reader, out io.Writer) error {
 	if err := reserveThreads(reserved); err != nil {
 		return err
 	}
-	killOthers() // what a helper that is gone may have left
+	takeOver() // from a helper before, and what that may have left
 	if err := errors.Join(makeHome(), warmUp()); err != nil {
 		return err
 	}
@@ -38,9 +38,7 @@ func serve(in io.Reader, out io.Writer) error {
 	if err := s.out.WriteJSON(wire.KindHello, wire.Hello{OOMKills: oomKills()}); err != nil {
 		return err
 	}
-	err := s.loop()
-	killOthers()
-	return err
+	return s.loop()
 }
 
 func hide() error {

@@ -28,6 +28,7 @@ var probes = map[string]func(args []string) error{
 	"write":     func(a []string) error { return os.WriteFile(a[0], []byte("written by the probe"), 0o644) },
 	"misname":   func(a []string) error { return os.WriteFile(a[0]+"/not\xfftext", nil, 0o644) },
 	"read":      func(a []string) error { return printFile(a[0]) },
+	"shut":      func(a []string) error { return os.Chmod(a[0], 0) },
 	"remove":    func(a []string) error { return os.Remove(a[0]) },
 	"stat":      stat,
 	"symlink":   func(a []string) error { return os.Symlink(a[0], a[1]) },

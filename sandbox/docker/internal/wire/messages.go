@@ -101,6 +101,7 @@ const (
 	FaultPath     Fault = "path"      // leaves the directory, or crosses a symlink
 	FaultSpace    Fault = "space"     // no space left, or a file beyond the size limit
 	FaultMissing  Fault = "missing"   // no such file
+	FaultDenied   Fault = "denied"    // the user has no access
 	FaultTooLarge Fault = "too_large" // more than the limit asked for
 	FaultOther    Fault = "other"
 )
