@@ -1,7 +1,9 @@
 package activities
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"ratchet/benchmarks"
@@ -19,14 +21,15 @@ type AgentBenchmark struct {
 	Problems []suites.Problem // of the suite
 	Agent    suites.Agent
 	Command  string         // the agent's command, for people
-	Image    string         // of the agent's boxes
+	Image    string         // of the agent's boxes; when empty, that of the problem's grader
 	Limits   sandbox.Limits // of the agent's boxes
 	Time     time.Duration  // for each problem, its own limit when zero
 	Parallel int
 	Rounds   int
 }
 
-// graderImages are the images in which hidden tests are run, by their kind.
+// graderImages are the images in which hidden tests are run, by their kind, and agents
+// work when no other image is named.
 var graderImages = map[string]string{benchmarks.KindGoTest: docker.HostGo, benchmarks.KindPyTest: docker.HostPython}
 
 // MeasureAgent lets an agent work on all problems, rounds times, and grades what
@@ -70,23 +73,34 @@ func agentRunner(ctx context.Context, boxes Boxes, a AgentBenchmark, progress fu
 		img, err := boxes.Prepare(ctx, docker.Target{Image: image}, progress)
 		return sandbox.Spec{Image: img.ID, Env: img.Env, Network: sandbox.NetworkNone, Limits: l}, err
 	}
-	grader := suites.Grader{Boxes: boxes, Specs: map[string]sandbox.Spec{}}
-	for _, p := range a.Problems {
-		if p.Checker == nil || grader.Specs[p.Checker.Kind].Image != "" {
-			continue
-		}
-		s, err := spec(graderImages[p.Checker.Kind], sandbox.Limits{})
+	r := &suites.Runner{
+		Boxes: boxes, Specs: map[string]sandbox.Spec{}, Agent: a.Agent, Time: a.Time, Parallel: a.Parallel,
+		Grader:   suites.Grader{Boxes: boxes, Specs: map[string]sandbox.Spec{}},
+		Progress: func(r suites.Result) { progress(r.Problem + ": " + string(r.Outcome)) },
+	}
+	for _, kind := range kinds(a.Problems) {
+		s, err := spec(graderImages[kind], sandbox.Limits{})
 		if err != nil {
 			return nil, err
 		}
-		grader.Specs[p.Checker.Kind] = s
+		r.Grader.Specs[kind] = s
+		if a.Image == "" {
+			s.Limits = a.Limits
+			r.Specs[kind] = s
+		}
 	}
-	own, err := spec(a.Image, a.Limits)
-	if err != nil {
-		return nil, err
+	var err error
+	r.Spec, err = spec(cmp.Or(a.Image, docker.HostGo), a.Limits)
+	return r, err
+}
+
+// kinds lists the kinds of the problems' checkers, each once.
+func kinds(problems []suites.Problem) []string {
+	var out []string
+	for _, p := range problems {
+		if p.Checker != nil && !slices.Contains(out, p.Checker.Kind) {
+			out = append(out, p.Checker.Kind)
+		}
 	}
-	return &suites.Runner{
-		Boxes: boxes, Spec: own, Agent: a.Agent, Grader: grader, Time: a.Time, Parallel: a.Parallel,
-		Progress: func(r suites.Result) { progress(r.Problem + ": " + string(r.Outcome)) },
-	}, nil
+	return out
 }

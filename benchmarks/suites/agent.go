@@ -57,13 +57,7 @@ type work struct {
 // that nothing was measured.
 func (r *Runner) attempt(ctx context.Context, p Problem) (w work, err error) {
 	limit := r.limit(p)
-	spec := r.Spec
-	spec.Network = sandbox.NetworkNone
-	spec.Purpose = "agent on " + p.ID
-	if spec.Limits.Lifetime < limit+graceLife {
-		spec.Limits.Lifetime = limit + graceLife
-	}
-	box, err := r.Boxes.Open(ctx, spec)
+	box, err := r.Boxes.Open(ctx, r.spec(p, limit))
 	if err != nil {
 		return w, err
 	}
@@ -71,21 +65,42 @@ func (r *Runner) attempt(ctx context.Context, p Problem) (w work, err error) {
 	if err := lay(ctx, box, r.Agent, p); err != nil {
 		return w, err
 	}
-	w.outcome, err = box.Exec(ctx, sandbox.Command{
-		Argv: r.Agent.Argv, Dir: workDir, User: sandbox.Runner, Env: environment(r.Agent, p, limit),
-		Stdin: strings.NewReader(p.Statement + "\n"), Timeout: limit, MaxOutput: maxOutput,
-	})
-	if err != nil {
+	if w.outcome, err = command(ctx, box, r.Agent, p, limit); err != nil {
 		return w, err
 	}
 	if o := w.outcome; o.ExitCode == 127 && bytes.HasPrefix(o.Stderr, []byte("cannot start: ")) {
 		return w, fmt.Errorf("%w: %s: %s (is it in the agent's image, or in its folder, which is at %s?)",
 			ErrAgent, r.Agent.Argv[0], strings.TrimSpace(string(o.Stderr)), agentDir)
 	}
-	if w.outcome.TimedOut || w.outcome.OutOfMemory { // the box has ended with it
-		return w, nil
-	}
 	return w, collect(ctx, box, &w)
+}
+
+// spec is the agent's box for a problem.
+func (r *Runner) spec(p Problem, limit time.Duration) sandbox.Spec {
+	spec := r.Spec
+	if p.Checker != nil {
+		if own, ok := r.Specs[p.Checker.Kind]; ok {
+			spec = own
+		}
+	}
+	spec.Network = sandbox.NetworkNone
+	spec.Purpose = "agent on " + p.ID
+	spec.Limits.Lifetime = max(spec.Limits.Lifetime, limit+graceLife)
+	return spec
+}
+
+// command runs the agent's command. It is a batch, so that the box outlives an agent
+// that takes too long or too much memory, and says what that has used.
+func command(ctx context.Context, box sandbox.Box, a Agent, p Problem, limit time.Duration) (out sandbox.Outcome, err error) {
+	c := sandbox.Command{
+		Argv: a.Argv, Dir: workDir, Env: environment(a, p, limit),
+		Input: []byte(p.Statement + "\n"), Timeout: limit, MaxOutput: maxOutput,
+	}
+	err = box.Batch(ctx, sandbox.Batch{Commands: []sandbox.Command{c}, User: sandbox.Runner}, func(_ int, o sandbox.Outcome) error {
+		out = o
+		return nil
+	})
+	return out, err
 }
 
 // lay puts into the box what the agent may see, and nothing else.
@@ -121,8 +136,9 @@ func environment(a Agent, p Problem, limit time.Duration) map[string]string {
 	return env
 }
 
-// collect reads back what the agent left: its files, its answer, its usage. What
-// is wrong with these is the agent's fault, not an error.
+// collect reads back what the agent left: its usage and, when it ended in time and
+// within its memory, its files and its answer. What is wrong with these is the
+// agent's fault, not an error.
 func collect(ctx context.Context, box sandbox.Box, w *work) error {
 	said, refused, err := read(ctx, box, outDir, map[string]int64{answerFile: maxAnswer, usageFile: maxUsage})
 	if err != nil {
@@ -138,6 +154,9 @@ func collect(ctx context.Context, box sandbox.Box, w *work) error {
 		if w.tokens, err = readUsage(f.Data); err != nil {
 			w.note = err.Error()
 		}
+	}
+	if w.outcome.TimedOut || w.outcome.OutOfMemory {
+		return nil
 	}
 	w.tree, w.refused, err = read(ctx, box, workDir, nil)
 	return err
@@ -166,11 +185,15 @@ var leftovers = map[string]bool{".git": true, "__pycache__": true, ".pytest_cach
 // why it cannot be taken.
 func read(ctx context.Context, box sandbox.Box, dir string, only map[string]int64) (t model.Tree, refused string, err error) {
 	entries, complete, err := box.List(ctx, dir, maxEntries)
-	if errors.Is(err, sandbox.ErrPath) {
+	switch {
+	case errors.Is(err, sandbox.ErrPath):
 		return t, dir + " is no folder any more", nil
-	}
-	if gone, gerr := missing(ctx, box, dir, err); err != nil {
-		return t, gone, gerr
+	case errors.Is(err, sandbox.ErrMissing):
+		return t, dir + " is not there any more", nil
+	case errors.Is(err, sandbox.ErrDenied):
+		return t, dir + " cannot be read any more", nil
+	case err != nil:
+		return t, "", fmt.Errorf("read back %s: %w", dir, err)
 	}
 	if !complete && only == nil {
 		return t, fmt.Sprintf("%s holds more than %d files and folders, or folders too deep", dir, maxEntries), nil
@@ -196,24 +219,6 @@ func read(ctx context.Context, box sandbox.Box, dir string, only map[string]int6
 		edits = append(edits, model.Edit{Path: e.Path, Mode: mode(e), Data: data})
 	}
 	return model.Tree{}.With(edits...), "", nil
-}
-
-// missing says whether a folder cannot be listed because the agent took it away:
-// its parent can be, and lacks it.
-func missing(ctx context.Context, box sandbox.Box, dir string, cause error) (refused string, err error) {
-	if cause == nil || errors.Is(cause, sandbox.ErrDead) || errors.Is(cause, sandbox.ErrUnavailable) || ctx.Err() != nil {
-		return "", cause
-	}
-	above, _, err := box.List(ctx, sandbox.WorkDir, maxEntries)
-	if err != nil {
-		return "", errors.Join(cause, err)
-	}
-	for _, e := range above {
-		if e.Path == path.Base(dir) && e.Kind == sandbox.EntryFolder {
-			return dir + " cannot be read any more", nil // its owner shut it
-		}
-	}
-	return dir + " is not there any more", nil
 }
 
 func leftover(p string) bool {

@@ -42,7 +42,7 @@ func (g Grader) Grade(ctx context.Context, p Problem, files model.Tree, answer s
 		return Grade{}, fmt.Errorf("grade %s: no sandbox is set up for checkers of kind %s", p.ID, p.Checker.Kind)
 	}
 	spec.Network, spec.Purpose = sandbox.NetworkNone, "grade "+p.ID
-	run, err := p.Checker.run(ctx, benchmarks.Target{Boxes: g.Boxes, Spec: spec, Trusted: p.Trusted(), Code: files})
+	run, err := p.run(ctx, benchmarks.Target{Boxes: g.Boxes, Spec: spec, Trusted: p.Trusted(), Code: files})
 	if err != nil {
 		return Grade{}, fmt.Errorf("grade %s: %w", p.ID, err)
 	}
@@ -54,13 +54,17 @@ func (c *Checker) suite() (benchmarks.Suite, error) {
 	return benchmarks.New(benchmarks.Config{Name: "grader", Kind: c.Kind, Timeout: c.Timeout})
 }
 
-// run builds the agent's code with the hidden tests and runs each of them once.
-func (c *Checker) run(ctx context.Context, t benchmarks.Target) (run model.Run, err error) {
-	suite, err := c.suite()
+// run builds the agent's code with the hidden tests and runs each of them once. They
+// are listed beside the solution: beside the files that an agent starts from, a test
+// that imports what is still to be written could not be collected.
+func (p Problem) run(ctx context.Context, t benchmarks.Target) (run model.Run, err error) {
+	suite, err := p.Checker.suite()
 	if err != nil {
 		return run, err
 	}
-	if t.Problems, err = suite.Discover(ctx, t); err != nil {
+	solved := t
+	solved.Trusted = Overlay(t.Trusted, p.Solution)
+	if t.Problems, err = suite.Discover(ctx, solved); err != nil {
 		return run, err
 	}
 	bench, err := suite.Open(ctx, t)

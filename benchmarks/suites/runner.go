@@ -15,8 +15,10 @@ import (
 
 // Runner measures an agent.
 type Runner struct {
-	Boxes  sandbox.Provider
-	Spec   sandbox.Spec // the agent's box; it never has a network
+	Boxes sandbox.Provider
+	Spec  sandbox.Spec // the agent's box; it never has a network
+	// Specs are boxes in the place of Spec, by the kind of a problem's checker.
+	Specs  map[string]sandbox.Spec
 	Agent  Agent
 	Grader Grader
 	// Time is the limit for each problem, the problem's own when zero.

@@ -45,7 +45,7 @@ func TestAgents(t *testing.T) {
 		"broken":       {model.BuildFailed, 0, "syntax error"},
 		"echo":         {model.Fail, 0, `"Mend Add.\n" true /box/work 90`},
 		"loud":         {model.Fail, 0, "the end"},
-		"eat":          {model.OutOfMemory, 0, "more memory than its box has"},
+		"eat":          {model.OutOfMemory, 1200, "more memory than its box has"},
 		"kill":         {model.Fail, 0, "1 of 1 hidden tests fail"},
 		"peek":         {model.Fail, 0, "1 of 1 hidden tests fail"},
 		"fake-result":  {model.Fail, 0, "1 of 1 hidden tests fail"},
@@ -96,6 +96,7 @@ func TestSuiteOfAgent(t *testing.T) {
 	require.True(t, results[1].TimedOut)
 	require.Equal(t, model.Timeout, results[1].Model().Outcome)
 	require.Contains(t, results[1].Message, "the agent took longer than 3s")
+	require.EqualValues(t, 1200, results[1].Tokens, "what it used counts all the same")
 }
 
 func TestAgentThatCannotBeStarted(t *testing.T) {

@@ -36,7 +36,7 @@ type agentFlags struct {
 func (f *agentFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.command, "agent", "", "command of the agent; words as in a shell, but run without one")
 	fl.StringVar(&f.dir, "agent-dir", "", "folder with the agent's files, laid in at /box/agent")
-	fl.StringVar(&f.image, "image", docker.HostGo, "image of the agent's sandbox")
+	fl.StringVar(&f.image, "image", "", "image of the agent's sandbox (default: host-go or host-python, by what the problem is graded with)")
 	fl.StringVar(&f.name, "name", "", "name of the benchmark (default: the suite's)")
 	fl.IntVar(&f.parallel, "parallel", 1, "problems that are worked on at once")
 	fl.StringSliceVar(&f.problems, "problems", nil, "only these problems of the suite")

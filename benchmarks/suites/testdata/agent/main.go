@@ -26,7 +26,7 @@ func main() {
 	tricks := map[string]func(){
 		"solve": solve, "echo": echo, "patched": patched, "answer-right": func() { answer(" 54.001 \n") }, "answer-wrong": func() { answer("42") },
 		"answer-none": func() {}, "lazy": func() {}, "broken": func() { write("add.go", "package add\n\nfunc Add(a, b int) int {\n") },
-		"fails-after": func() { solve(); os.Exit(3) }, "hang": func() { solve(); time.Sleep(time.Hour) }, "eat": eat,
+		"fails-after": func() { solve(); os.Exit(3) }, "hang": func() { solve(); time.Sleep(time.Hour) }, "eat": func() { solve(); eat() },
 		"kill": func() { write("add.go", wrong); syscall.Kill(-1, syscall.SIGKILL) },
 		"peek": peek, "fake-result": fakeResult, "edit-tests": editTests, "leave-daemon": leaveDaemon, "exit-early": exitEarly,
 		"move-away":  func() { os.Rename(os.Getenv("RATCHET_WORK"), "/box/elsewhere") },
@@ -101,7 +101,7 @@ func eat() {
 func peek() {
 	found := ""
 	filepath.WalkDir("/", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(p, "/proc") || strings.HasPrefix(p, "/sys") || strings.HasPrefix(p, "/usr") {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(p, "/proc") || strings.HasPrefix(p, "/sys") || strings.HasPrefix(p, "/usr") {
 			return nil
 		}
 		if info, err := d.Info(); err != nil || info.Size() > 1<<20 {
