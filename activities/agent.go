@@ -75,7 +75,7 @@ func agentRunner(ctx context.Context, boxes Boxes, a AgentBenchmark, progress fu
 	}
 	r := &suites.Runner{
 		Boxes: boxes, Specs: map[string]sandbox.Spec{}, Agent: a.Agent, Time: a.Time, Parallel: a.Parallel,
-		Grader:   suites.Grader{Boxes: boxes, Specs: map[string]sandbox.Spec{}},
+		Grader:   &suites.Grader{Boxes: boxes, Specs: map[string]sandbox.Spec{}},
 		Progress: func(r suites.Result) { progress(r.Problem + ": " + string(r.Outcome)) },
 	}
 	for _, kind := range kinds(a.Problems) {

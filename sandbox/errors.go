@@ -14,8 +14,8 @@ var (
 	ErrDead        = errors.New("the box has ended")
 	ErrNoSpace     = errors.New("no space left")
 	ErrPath        = errors.New("the path leaves the work area")
-	ErrMissing     = errors.New("no such file")               // of Get and List: the code in the box took it away
-	ErrDenied      = errors.New("Runner has no access to it") // of Get and List: the code in the box shut it
+	ErrMissing     = errors.New("no such file or folder") // of Get and List
+	ErrDenied      = errors.New("no access as Runner")    // of Get and List: whoever owns it has shut it
 )
 
 // Error says what could not be done to what, why, and what to do about it.

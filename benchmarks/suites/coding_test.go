@@ -14,6 +14,7 @@ func TestCodingIsGradedRightly(t *testing.T) {
 	l := boxes(t)
 	s, err := Builtin("coding")
 	require.NoError(t, err)
+	grader := l.grader()
 	for _, p := range s.Problems {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
@@ -22,7 +23,7 @@ func TestCodingIsGradedRightly(t *testing.T) {
 				return
 			}
 			grade := func(files model.Tree) Grade {
-				g, err := l.grader().Grade(t.Context(), p, files, "")
+				g, err := grader.Grade(t.Context(), p, files, "")
 				require.NoError(t, err)
 				require.Equal(t, g.Solved, g.Outcome == model.Pass)
 				return g

@@ -19,10 +19,12 @@ import (
 	"ratchet/sandbox/docker"
 )
 
-// lab is what tests share: an engine, and a box with the Go tool chain of the host.
+// lab is what tests share: an engine, a box with the Go tool chain of the host, and
+// one with Python.
 type lab struct {
-	boxes sandbox.Provider
-	spec  sandbox.Spec
+	boxes  sandbox.Provider
+	spec   sandbox.Spec
+	python sandbox.Spec
 }
 
 var openLab = sync.OnceValues(func() (lab, error) {
@@ -32,10 +34,15 @@ var openLab = sync.OnceValues(func() (lab, error) {
 	if err != nil {
 		return lab{}, err
 	}
-	image, err := e.Prepare(ctx, docker.Target{Image: docker.HostGo}, nil)
-	return lab{e, sandbox.Spec{
-		Image: image.ID, Env: image.Env, Purpose: "test of suites", Limits: sandbox.Limits{Memory: 768 << 20},
-	}}, err
+	l := lab{boxes: e}
+	for image, spec := range map[string]*sandbox.Spec{docker.HostGo: &l.spec, docker.HostPython: &l.python} {
+		img, err := e.Prepare(ctx, docker.Target{Image: image}, nil)
+		if err != nil {
+			return l, err
+		}
+		*spec = sandbox.Spec{Image: img.ID, Env: img.Env, Purpose: "test of suites", Limits: sandbox.Limits{Memory: 768 << 20}}
+	}
+	return l, nil
 })
 
 // boxes returns the lab; without Docker it skips, or fails where CI is set.
@@ -52,8 +59,8 @@ func boxes(t testing.TB) lab {
 	return l
 }
 
-func (l lab) grader() Grader {
-	return Grader{Boxes: l.boxes, Specs: map[string]sandbox.Spec{benchmarks.KindGoTest: l.spec}}
+func (l lab) grader() *Grader {
+	return &Grader{Boxes: l.boxes, Specs: map[string]sandbox.Spec{benchmarks.KindGoTest: l.spec, benchmarks.KindPyTest: l.python}}
 }
 
 // agent is the program in testdata, with a patch beside it.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ratchet/benchmarks"
@@ -21,6 +22,9 @@ type Grader struct {
 	Boxes sandbox.Provider
 	// Specs are the boxes for checkers, by their kind; they need the tools of that kind.
 	Specs map[string]sandbox.Spec
+
+	mu    sync.Mutex
+	tests map[*Checker][]model.Problem // as they were listed
 }
 
 // Grade is the judgement on one result.
@@ -33,7 +37,7 @@ type Grade struct {
 
 // Grade judges the files, or the answer, that an agent left behind. An error
 // means that there is no judgement; that something does not build is one.
-func (g Grader) Grade(ctx context.Context, p Problem, files model.Tree, answer string) (Grade, error) {
+func (g *Grader) Grade(ctx context.Context, p Problem, files model.Tree, answer string) (Grade, error) {
 	if p.Answer != nil {
 		return p.Answer.grade(answer), nil
 	}
@@ -42,7 +46,7 @@ func (g Grader) Grade(ctx context.Context, p Problem, files model.Tree, answer s
 		return Grade{}, fmt.Errorf("grade %s: no sandbox is set up for checkers of kind %s", p.ID, p.Checker.Kind)
 	}
 	spec.Network, spec.Purpose = sandbox.NetworkNone, "grade "+p.ID
-	run, err := p.run(ctx, benchmarks.Target{Boxes: g.Boxes, Spec: spec, Trusted: p.Trusted(), Code: files})
+	run, err := g.run(ctx, p, benchmarks.Target{Boxes: g.Boxes, Spec: spec, Trusted: p.Trusted(), Code: files})
 	if err != nil {
 		return Grade{}, fmt.Errorf("grade %s: %w", p.ID, err)
 	}
@@ -54,17 +58,13 @@ func (c *Checker) suite() (benchmarks.Suite, error) {
 	return benchmarks.New(benchmarks.Config{Name: "grader", Kind: c.Kind, Timeout: c.Timeout})
 }
 
-// run builds the agent's code with the hidden tests and runs each of them once. They
-// are listed beside the solution: beside the files that an agent starts from, a test
-// that imports what is still to be written could not be collected.
-func (p Problem) run(ctx context.Context, t benchmarks.Target) (run model.Run, err error) {
+// run builds the agent's code with the hidden tests and runs each of them once.
+func (g *Grader) run(ctx context.Context, p Problem, t benchmarks.Target) (run model.Run, err error) {
 	suite, err := p.Checker.suite()
 	if err != nil {
 		return run, err
 	}
-	solved := t
-	solved.Trusted = Overlay(t.Trusted, p.Solution)
-	if t.Problems, err = suite.Discover(ctx, solved); err != nil {
+	if t.Problems, err = g.list(ctx, suite, p, t); err != nil {
 		return run, err
 	}
 	bench, err := suite.Open(ctx, t)
@@ -73,6 +73,30 @@ func (p Problem) run(ctx context.Context, t benchmarks.Target) (run model.Run, e
 	}
 	defer func() { err = errors.Join(err, bench.Close(ctx)) }()
 	return bench.Run(ctx, t.Problems, false)
+}
+
+// list lists the hidden tests, once for each problem. They are listed beside the
+// solution: beside the files that an agent starts from, a test that imports what is
+// still to be written could not be collected.
+func (g *Grader) list(ctx context.Context, suite benchmarks.Suite, p Problem, t benchmarks.Target) ([]model.Problem, error) {
+	g.mu.Lock()
+	tests := g.tests[p.Checker]
+	g.mu.Unlock()
+	if tests != nil {
+		return tests, nil
+	}
+	t.Trusted = Overlay(t.Trusted, p.Solution)
+	tests, err := suite.Discover(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tests == nil {
+		g.tests = map[*Checker][]model.Problem{}
+	}
+	g.tests[p.Checker] = tests
+	return tests, nil
 }
 
 // judge sums a run up: solved when every test passed and the run can be believed.

@@ -20,7 +20,7 @@ type Runner struct {
 	// Specs are boxes in the place of Spec, by the kind of a problem's checker.
 	Specs  map[string]sandbox.Spec
 	Agent  Agent
-	Grader Grader
+	Grader *Grader
 	// Time is the limit for each problem, the problem's own when zero.
 	Time time.Duration
 	// Parallel is how many problems are worked on at once, 1 when less.

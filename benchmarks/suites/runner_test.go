@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"ratchet/benchmarks"
 	"ratchet/internal/model"
+	"ratchet/sandbox"
 )
 
 // problem is the sound one, or one with an answer, under the name of a trick.
@@ -105,7 +107,23 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	_, err := r.Run(t.Context(), []Problem{problem(t, "solve"), problem(t, "echo")})
 	require.ErrorIs(t, err, ErrAgent)
 	require.ErrorContains(t, err, "no-such-agent")
-	r.Agent, r.Grader = agent(t), Grader{Boxes: l.boxes}
+	r.Agent, r.Grader = agent(t), &Grader{Boxes: l.boxes}
 	_, err = r.Run(t.Context(), []Problem{problem(t, "solve")})
 	require.ErrorContains(t, err, "no sandbox is set up for checkers of kind gotest")
+}
+
+func TestAgentsWorkWhereTheirProblemIsGraded(t *testing.T) {
+	spec := sandbox.Spec{Image: "any", Limits: sandbox.Limits{Lifetime: time.Hour}}
+	python := sandbox.Spec{Image: "python", Network: sandbox.NetworkOpen}
+	r := Runner{Spec: spec, Specs: map[string]sandbox.Spec{benchmarks.KindPyTest: python}}
+	for kind, want := range map[string]string{benchmarks.KindGoTest: "any", benchmarks.KindPyTest: "python", "": "any"} {
+		p := Problem{ID: "x/y"}
+		if kind != "" {
+			p.Checker = &Checker{Kind: kind}
+		}
+		got := r.spec(p, 2*time.Hour)
+		require.Equal(t, want, got.Image, kind)
+		require.Equal(t, sandbox.NetworkNone, got.Network)
+		require.Greater(t, got.Limits.Lifetime, 2*time.Hour)
+	}
 }
