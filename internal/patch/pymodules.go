@@ -55,7 +55,7 @@ builtins.__import__ builtins.exit builtins.quit pydoc.locate pkgutil.resolve_nam
 // ways to end it. A file that has used one may use it again.
 var outside = wordSet(`
 sys.exit sys.argv sys.path os.environ os.environb os.getenv os.getenvb os.putenv os.unsetenv os.system os.popen subprocess
-multiprocessing
+multiprocessing warnings.formatwarning warnings.showwarning logging.captureWarnings
 `)
 
 // fileCalls take the names of files.

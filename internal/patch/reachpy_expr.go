@@ -23,7 +23,12 @@ func (w *pyWalker) expr(e *pysrc.Expr) {
 			return
 		}
 	case pysrc.StringExpr:
-		w.strings(e)
+		w.strings(e) // with its fields, whose tokens are not those of the statement
+		return
+	case pysrc.KeywordExpr:
+		if e.Name == "stack_info" && w.truth(e.Parts[0]) != no {
+			w.soft("a stack in a log")
+		}
 	case pysrc.BinaryExpr:
 		if s, ok := w.constText(e); ok {
 			w.text(s)
