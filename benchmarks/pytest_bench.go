@@ -23,6 +23,9 @@ type pyBench struct {
 	target Target
 	tree   model.Tree // code with the trusted harness
 	limit  time.Duration
+	// plain says that nothing that is run is evidence: there are no canaries, and
+	// the driver does not look for tampering.
+	plain  bool
 	box    sandbox.Box
 	unpaid time.Duration // of sandbox time, that no Run has reported yet
 }
@@ -139,7 +142,7 @@ func (r *pyRun) plan(problems []model.Problem) {
 		}
 		r.nodes[node] = p.ID
 		nodes = append(nodes, node)
-		if dir := path.Dir(nodeFile(node)); r.canaries[dir].nodes == nil {
+		if dir := path.Dir(nodeFile(node)); !r.plain && r.canaries[dir].nodes == nil {
 			r.canaries[dir] = r.suite.newPyCanaries(p.Package, taken)
 		}
 	}
@@ -206,11 +209,13 @@ func started(o sandbox.Outcome) error {
 // request asks for the nodes of a process with the canaries of their folders.
 func (r *pyRun) request(p pyProcess) (pyRequest, []byte) {
 	q := r.suite.request(pyModeRun, r.target.Trusted, r.limit)
-	q.Problems, q.Isolate = p.nodes, r.isolate
+	q.Problems, q.Isolate, q.Plain = p.nodes, r.isolate, r.plain
 	q.Changed, q.Frank = r.suite.suspects(r.tree, r.target.Trusted)
 	for _, n := range p.nodes {
-		dir := path.Dir(nodeFile(n))
-		c := r.canaries[dir]
+		c, ok := r.canaries[path.Dir(nodeFile(n))]
+		if !ok {
+			continue
+		}
 		q.Canaries[parentOf(n)] = [3][]string{{c.before}, {c.after}, c.nodes}
 	}
 	for _, c := range r.canaries {

@@ -62,6 +62,7 @@ type pyRequest struct {
 	Problems []string               `json:"problems"`
 	Canaries map[string][3][]string `json:"canaries"`
 	Isolate  bool                   `json:"isolate"`
+	Plain    bool                   `json:"plain"`
 	Limit    float64                `json:"limit"` // seconds
 	Start    float64                `json:"start"` // seconds
 	Harness  []string               `json:"harness"`
@@ -93,8 +94,12 @@ func (r pyRequest) command(limit time.Duration) sandbox.Command {
 		panic(err) // plain data
 	}
 	name := hex.EncodeToString([]byte(r.Key[:16])) + ".json"
+	argv := []string{"python3", "-I", "-B", path.Join(pyDriverDir, "main.py"), path.Join(pyRequestDir, name)}
+	if r.Plain {
+		argv = append(argv, "plain")
+	}
 	return sandbox.Command{
-		Argv: []string{"python3", "-I", "-B", path.Join(pyDriverDir, "main.py"), path.Join(pyRequestDir, name)},
+		Argv: argv,
 		Dir:  pyRequestDir, User: sandbox.Runner, Timeout: min(limit, maxPyProcess), MaxOutput: maxPyOutput,
 		Files: []model.File{{Path: name, Mode: model.ModeFile, Data: data}},
 	}

@@ -137,7 +137,7 @@ func TestPyScreen(t *testing.T) {
 		require.Equal(t, stage, x.Stage, "%+v", x)
 		passed := stage == StageSearch && !strings.HasPrefix(m.Key, "breaks") && m.Key != "leaves files"
 		require.Equal(t, passed, x.Passed, "%+v", x)
-		require.Equal(t, m.Key == "deletes", x.Tampered != "", "%+v: it deletes the canaries, too", x)
+		require.Empty(t, x.Tampered, "%+v: nobody looks, where nothing is evidence", x)
 		require.Equal(t, passed, x.Judged.Reason == "", "%+v", x)
 		require.Positive(t, x.Sandbox)
 		if o := outcome[m.Key]; o != "" {
@@ -150,7 +150,7 @@ func TestPyScreen(t *testing.T) {
 }
 
 // Whatever came before in a shared box, a candidate has the results that it has
-// in a box of its own.
+// in a box of its own, but that nobody looks for tampering.
 func TestPyScreenSharedIsAsAlone(t *testing.T) {
 	l, s, in := pyBoxes(t), pytestSuite(t, Config{}), tree(pyHonest)
 	target := l.target(in, in, l.discoverPy(t, s, in))
@@ -164,7 +164,7 @@ func TestPyScreenSharedIsAsAlone(t *testing.T) {
 		one, other := alone[m.Key], shared[m.Key]
 		require.Equal(t, one.Stage, other.Stage, "%+v\n%+v", one, other)
 		require.Equal(t, one.Passed, other.Passed, "%+v\n%+v", one, other)
-		require.Equal(t, one.Tampered, other.Tampered)
+		require.Empty(t, other.Tampered)
 		outcomesAlone := outcomes(t, one.Results)
 		for id, o := range outcomes(t, other.Results) {
 			require.Equal(t, outcomesAlone[id], o, "%s: %s", m.Key, id)

@@ -1,6 +1,6 @@
 """Runs tests of one tree on behalf of ratchet, which laid this file into a box.
 
-    python3 -I -B main.py REQUEST
+    python3 -I -B main.py REQUEST [plain]
 
 REQUEST is a file with a JSON object; it is removed as soon as it was read. Its keys:
 
@@ -19,6 +19,7 @@ REQUEST is a file with a JSON object; it is removed as soon as it was read. Its 
     own       names of the outermost modules and packages in the trusted tree
     changed   files of the tree that differ from the trusted tree
     frank     those of them whose trusted version looks into the interpreter
+    plain     whether "plain" was given, too
 
 Three processes share the work, so that no secret is in the memory of the one
 that runs the code under test:
@@ -28,6 +29,9 @@ that runs the code under test:
     nursery     forked before the key is read; has pytest and its plugins imported,
                 and forks a child for each order
     child       collects and runs tests (child.py) and tells the supervisor
+
+With "plain" the supervisor forks the children itself, there are no canaries, and
+nobody looks for tampering: for runs that are no evidence.
 
 The report is made of signed frames (channel.py). Frames have "t":
 
@@ -194,7 +198,7 @@ class Supervisor:
         c = self.children
         self.children += 1
         key = os.urandom(32)
-        common = ("mode", "root", "source", "options", "harness", "own", "changed", "frank")
+        common = ("mode", "root", "source", "options", "harness", "own", "changed", "frank", "plain")
         self.report(t="child", c=c, ids=order["ids"])
         self.nursery.order({**{k: self.request[k] for k in common}, **order, "key": key.hex()})
         watch = Watch(self.channel.Receiver(key), self.request["limit"], self.request["start"])
@@ -280,8 +284,10 @@ def main():
     (paths,) = load("paths")
     paths.complete()
     channel, nursery = load("channel", "nursery")
-    n = Nursery(nursery.serve)
-    hidden_from_others()
+    plain = sys.argv[2:] == ["plain"]
+    n = nursery.Direct() if plain else Nursery(nursery.serve)
+    if not plain:
+        hidden_from_others()
     with open(sys.argv[1], encoding="utf-8") as f:
         request = json.load(f)
     os.unlink(sys.argv[1])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -34,6 +35,78 @@ def serve(orders, results, exits):
             clear()
             tell(status=os.waitstatus_to_exitcode(status), message=tail(errors))
             os.close(errors)
+
+
+class Direct:
+    """Forks the children of a supervisor in its own process, which therefore has
+    imported pytest. The key of the report is in the memory of each child: this is
+    for runs that are no evidence."""
+
+    def __init__(self):
+        child.prepare()
+        adopting()
+        self.results, self.told = os.pipe()
+        self.wake, wake = os.pipe()
+        for fd in (self.results, self.wake, wake):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.poll = select.poll()
+        for fd in (self.results, self.wake):
+            self.poll.register(fd, select.POLLIN)
+        self.buffer, self.pid, self.errors, self.news = bytearray(), 0, -1, []
+
+    def order(self, order):
+        self.errors = os.memfd_create("errors")
+        self.pid = os.fork()
+        if self.pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for fd in (self.results, self.wake):
+                os.close(fd)
+            start(order, self.told, self.errors)
+        self.news = [{"pid": self.pid}]
+
+    def read(self, seconds):
+        """Lines that came in within some time, and what became of the child: its
+        process id once, and at last how it ended."""
+        if self.news:
+            news, self.news = self.news, []
+            return [], news
+        self.poll.poll(max(0, int(seconds * 1000) + 1))
+        drained(self.wake)
+        ended = self.reaped()
+        if ended:
+            clear()
+        self.buffer += drained(self.results)
+        *whole, rest = bytes(self.buffer).split(b"\n")
+        self.buffer[:] = rest if len(rest) < 1 << 24 and not ended else b""
+        return whole, ended
+
+    def reaped(self):
+        """How the child ended, if it has; what was adopted meanwhile is reaped."""
+        while True:
+            try:
+                found, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return []
+            if not found:
+                return []
+            if found == self.pid:
+                message = tail(self.errors)
+                os.close(self.errors)
+                return [{"status": os.waitstatus_to_exitcode(status), "message": message}]
+
+
+def drained(fd):
+    """What can be read at once."""
+    data = b""
+    try:
+        while part := os.read(fd, 1 << 16):
+            data += part
+    except BlockingIOError:
+        pass
+    return data
 
 
 def adopting():

@@ -8,6 +8,7 @@ under test is ever imported here, only compiled.
 """
 
 import gc
+import inspect
 import json
 import os
 import resource
@@ -81,6 +82,7 @@ class Server:
         self.notes = warm.Notes()
         self.compiled = warm.Compiled(first["folder"], self.notes)
         self.parts = self.prepare()
+        self.rewritten = warm.Rewritten(first["folder"], self.notes)
         self.library = warm.Library(first["source"])
         self.area = workarea.WorkArea(first["roots"])
         self.wake, wake = os.pipe()
@@ -92,15 +94,14 @@ class Server:
 
     @staticmethod
     def prepare():
-        """Have the driver import what its nursery needs, and keep that. Only what
-        every test runs through is watched: nothing that is run here is evidence, and
-        to look at everything takes a third of the time of a short test."""
+        """Have the driver import what forking a child needs, and keep that."""
         load("paths")[0].complete()
         parts = dict(zip(PARTS, load(*PARTS)))
-        child, guard = sys.modules["child"], sys.modules["guard"]
+        child = sys.modules["child"]
         child.prepare()
         child.prepare = lambda: None
-        child.State.guard = guard.Guard([n for n in guard.PATH if n in sys.modules])
+        import ctypes  # by which processes are adopted
+        inspect.getmodule(Server)  # which notes the file of each module there is
         for plugin in sys.modules["_pytest.config"].default_plugins:
             __import__("_pytest." + plugin)
         return parts
@@ -156,6 +157,8 @@ class Server:
         for kind, text in warm.Notes.read(told):
             if kind == "library":
                 self.library.learn(text)
+            elif kind == "test":
+                self.rewritten.learn(text, self.area.edited)
             else:
                 self.compiled.learn(text, self.area.edited)
         if told:
