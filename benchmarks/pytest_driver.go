@@ -66,6 +66,7 @@ type pyRequest struct {
 	Limit    float64                `json:"limit"` // seconds
 	Start    float64                `json:"start"` // seconds
 	Harness  []string               `json:"harness"`
+	Data     []string               `json:"data"`
 	Own      []string               `json:"own"`
 	Changed  []string               `json:"changed"`
 	Frank    []string               `json:"frank"`
@@ -160,14 +161,18 @@ func (s *pySuite) request(mode string, trusted model.Tree, limit time.Duration) 
 	r := pyRequest{
 		Mode: mode, Root: path.Join(Source, s.cfg.Root), Source: Source, Options: orEmpty(s.args.options),
 		Select: []string{}, Problems: []string{}, Canaries: map[string][3][]string{},
-		Limit: limit.Seconds(), Start: s.start(limit).Seconds(), Harness: []string{}, Own: []string{}, Changed: []string{}, Frank: []string{},
+		Limit: limit.Seconds(), Start: s.start(limit).Seconds(), Harness: []string{}, Data: []string{}, Own: []string{}, Changed: []string{}, Frank: []string{},
 	}
 	own := map[string]bool{}
 	for _, f := range trusted.Files {
+		harness := s.Harness(f.Path)
 		if path.Ext(f.Path) != ".py" {
+			if harness {
+				r.Data = append(r.Data, f.Path)
+			}
 			continue
 		}
-		if s.Harness(f.Path) {
+		if harness {
 			r.Harness = append(r.Harness, f.Path)
 		}
 		own[topModule(f.Path, trusted)] = true

@@ -88,7 +88,7 @@ def helped(told, inspector, plain):
     if told.changed and not plain:
         rewrite.Help.check = inspector.quick
         rewrite.Help.method = rewrite.trusted_method(told, inspector.note)
-        audit.install(told, inspector.note)
+        audit.install(told, inspector.note, rewrite.Help.words)
     sys.modules["__main__"] = type(sys)("__main__")
 
 

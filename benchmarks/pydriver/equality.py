@@ -1,6 +1,10 @@
 """Comparisons that objects of the code under test cannot decide by claiming to
 equal, to be less than, or to contain, everything."""
 
+import collections
+import dis
+import functools
+import itertools
 import operator
 import random
 import unittest.mock
@@ -8,8 +12,8 @@ import unittest.mock
 import _pytest.python_api as python_api
 # Kept here, since those among the builtins could be replaced.
 from builtins import (
-    any, bool, dict, Exception, float, format, getattr, int, isinstance, list, set, str, tuple, type,
-    vars,
+    abs, all, any, bool, dict, enumerate, Exception, float, format, getattr, int, isinstance, len, list, map, max, range, set, str, tuple,
+    type, vars,
 )
 
 mock_any = type(unittest.mock.ANY)
@@ -35,14 +39,42 @@ class Equality:
     def __init__(self, origin):
         self.origin = origin
         self.random = random.Random()
+        self.dubious = collections.deque(maxlen=200)
 
     def compare(self, name, left, right, words=()):
-        """left <op> right, or False when an operand would say so to anything."""
+        """left <op> right, or False when an operand would say so to anything. What is
+        neither True nor False is judged where a test asks whether it is true."""
         __tracebackhide__ = True
+        if not self.origin.changed:
+            return OPERATORS[name](left, right)
+        early = name in ("Eq", "In") and self.minding(left, right) and self.lying(name, left, right, words)
         result = OPERATORS[name](left, right)
-        if self.origin.changed and truth(result) and self.lying(name, left, right, words):
+        if type(result) is not bool:
+            if any(self.doubted(x, words, "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__") for x in (left, right)):
+                self.dubious.append((result, name, left, right, words))
+        elif result and (early or self.lying(name, left, right, words)):
             return False
         return result
+
+    def believe(self, x):
+        """x, or False when x came of a comparison in which an operand would say so to anything."""
+        if type(x) is not bool and self.dubious:
+            for result, *how in list(self.dubious):
+                if result is x and truth(x) and self.lying(*how):
+                    return False
+        return x
+
+    def minding(self, *operands):
+        """Whether an operand may answer otherwise the next time, so that it is
+        asked in vain before it counts, too."""
+        for x in operands:
+            for part, _ in aligned(x, None, DEPTH):
+                if type(part).__module__ == "builtins":
+                    continue
+                code = getattr(lookup(type(part), "__eq__"), "__code__", None)
+                if code and self.origin.ordinary_file(code.co_filename) and deciding(code):
+                    return True
+        return False
 
     def lying(self, name, left, right, words=()):
         if name in OPPOSITE:
@@ -50,8 +82,8 @@ class Equality:
         if name == "NotEq":
             return any(self.never(x) for x in (left, right) if self.doubted(x, words, "__eq__", "__ne__"))
         for x, other in ((left, right), (right, left)):
-            for part in parts(x, DEPTH):
-                if self.doubted(part, words, "__eq__", "__ne__") and self.always(part, other):
+            for part, facing in aligned(x, other, DEPTH):
+                if self.doubted(part, words, "__eq__", "__ne__") and self.always(part, facing):
                     return True
         if name == "In":
             return self.doubted(right, words, "__contains__", "__iter__", "__getitem__") and self.holds(right)
@@ -81,58 +113,84 @@ class Equality:
         return False
 
     def always(self, x, other):
-        """Whether x equals what nothing equals."""
-        return any(attempt(operator.eq, x, s) or attempt(operator.eq, s, x) for s in self.strangers(other))
+        """Whether x equals what nothing equals, or all of some values that are near other."""
+        def equals(s):
+            return attempt(operator.eq, x, s) or attempt(operator.eq, s, x)
+
+        n = self.random.getrandbits(60) + 10**9
+        for _ in range(self.random.randrange(4)):
+            equals(object())  # so that who counts cannot tell what comes next
+        return any(all(map(equals, kin)) for kin in strangers(n) + variants(other, n))
 
     def never(self, x):
         return attempt(operator.ne, x, x)
 
     def holds(self, x):
-        return any(attempt(OPERATORS["In"], s, x) for s in self.strangers(None))
-
-    def strangers(self, other):
-        """Values that an honest object is not equal to, with some like other."""
         n = self.random.getrandbits(60) + 10**9
-        word = format(n, "x")
-        yield from (object(), n, word, [n], n + 0.5)
-        yield from variants(other, n, word)
+        return any(all(attempt(OPERATORS["In"], s, x) for s in kin) for kin in strangers(n))
 
 
-def variants(other, n, word):
-    kind = type(other)
+def strangers(n):
+    """Groups of values that an honest object is not equal to, from a large random number."""
+    return [[object()], [n, n + 1, n + 2], [format(n, "x")], [[n]], [n % 10**6 + 0.5, n % 10**6 + 1.75]]
+
+
+def variants(other, n):
+    """Groups of values like other. An honest object that equals other may equal
+    some in a group, as numbers modulo another do, but not each of them."""
+    kind, word = type(other), format(n, "x")
     if kind in (int, float):
-        yield other + n
-        yield -other - n
-    elif kind is str:
-        yield other + word
-        yield word + other
-    elif kind is bytes:
-        yield other + word.encode()
-    elif kind is list:
-        yield other + [n]
-    elif kind is tuple:
-        yield other + (n,)
-    elif kind is dict:
-        yield {**other, word: n}
-    elif kind in (set, frozenset):
-        yield other | {word}
+        return numbers(other, n)
+    if kind in (str, bytes):
+        part = word if kind is str else word.encode()
+        return [[other + part], [part + other]]
+    if kind is list:
+        return [[other + [n]]]
+    if kind is tuple:
+        return [[other + (n,)]]
+    if kind is dict:
+        return [[{**other, word: n}]]
+    if kind in (set, frozenset):
+        return [[other | {word}]]
+    return []
 
 
-def parts(x, depth):
-    """An object and what it holds, when it is a container of Python's own."""
-    queue, seen = [(x, depth)], 0
+def numbers(other, n):
+    """Numbers far from other, and near it: a hundredth of it, at least 1, apart."""
+    if other != other or other - other != 0:
+        return [[n, n + 1]]  # not a number, or endless
+    n = n % 10**9 + 10**6  # which a float holds with its last digit
+    step = type(other)(max(1, abs(other) // 100))
+    return [[other + n, other + n + 1], [-other - n, -other - n - 1],
+            [other + step, other + 2 * step, other + 3 * step], [other - step, other - 2 * step, other - 3 * step]]
+
+
+def aligned(x, other, depth):
+    """An object and what it holds, when it is a container of Python's own, each
+    with what stands at its place in other."""
+    queue, seen = [(x, other, depth)], 0
     while queue and seen < MOST:
-        x, depth = queue.pop()
+        x, other, depth = queue.pop()
         seen += 1
-        yield x
+        yield x, other
         if depth == 0:
             continue
         if isinstance(x, python_api.ApproxBase):
-            queue.append((x.expected, depth - 1))
-        elif type(x) in (list, tuple, set, frozenset) or isinstance(x, tuple):
-            queue += [(y, depth - 1) for y in list(tuple.__iter__(x) if isinstance(x, tuple) else x)[:MOST]]
+            queue.append((x.expected, other, depth - 1))
+        elif type(x) is list or isinstance(x, tuple):
+            inside = items(x)
+            facing = items(other) if type(other) is list or isinstance(other, tuple) else []
+            queue += [(y, facing[i] if i < len(facing) else None, depth - 1) for i, y in enumerate(inside)]
+        elif type(x) in (set, frozenset):
+            queue += [(y, None, depth - 1) for y in list(x)[:MOST]]
         elif type(x) is dict:
-            queue += [(y, depth - 1) for pair in list(x.items())[:MOST] for y in pair]
+            facing = dict.values(other) if isinstance(other, dict) and len(other) == len(x) else ()
+            queue += [(k, None, depth - 1) for k in list(x)[:MOST]]
+            queue += [(v, f, depth - 1) for v, f in itertools.islice(itertools.zip_longest(x.values(), facing), MOST)]
+
+
+def items(x):
+    return list(tuple.__iter__(x) if isinstance(x, tuple) else x)[:MOST]
 
 
 def lookup(cls, name):
@@ -154,3 +212,12 @@ def truth(result):
         return bool(result)
     except Exception:
         return False
+
+
+DECIDING = ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SUBSCR", "COMPARE_OP", "CONTAINS_OP", "UNARY_NOT")
+
+
+@functools.lru_cache(maxsize=None)
+def deciding(code):
+    """Whether code compares or stores. What builds an expression need not."""
+    return any(dis.opname[op] in DECIDING for op in code.co_code[::2])

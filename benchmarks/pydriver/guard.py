@@ -14,7 +14,7 @@ import types
 from operator import attrgetter
 # Kept here, since those among the builtins could be replaced.
 from builtins import (
-    dict, getattr, hasattr, id, isinstance, list, map, set, tuple, type, vars,
+    callable, dict, getattr, hasattr, id, isinstance, list, map, next, set, tuple, type, vars,
 )
 
 JUDGES = ("pytest", "_pytest", "pluggy", "unittest", "builtins", "doctest")
@@ -128,3 +128,16 @@ def suspicious(space, key, was, value):
     if type(was) is types.FunctionType or isinstance(was, type):
         return value is None or type(value) in (types.BuiltinFunctionType, type) and value is not was
     return False
+
+
+def retold(space, origin):
+    """What was done to a module or class of tests. Tests keep objects of the code
+    under test in them, as setUpClass does; only what they call is not replaced."""
+    for key, value in space.changes():
+        was = space.was.get(key)
+        if was is None and isinstance(space.owner, type):
+            was = next((vars(c)[key] for c in space.owner.__mro__[1:] if key in vars(c)), None)
+        if was is None:
+            was = getattr(builtins, key, None)
+        if (callable(was) or hasattr(was, "__func__") or key.startswith("test")) and origin.suspect(value):
+            yield f"{space.name}.{key} was replaced"

@@ -15,7 +15,8 @@ REQUEST is a file with a JSON object; it is removed as soon as it was read. Its 
     isolate   mode run: each problem in a process of its own
     limit     seconds that one problem may take
     start     seconds that collecting may take
-    harness   files of the tree, from source, that are trusted
+    harness   Python files of the tree, from source, that are trusted
+    data      other files of the tree that tests are made of
     own       names of the outermost modules and packages in the trusted tree
     changed   files of the tree that differ from the trusted tree
     frank     those of them whose trusted version looks into the interpreter
@@ -198,7 +199,7 @@ class Supervisor:
         c = self.children
         self.children += 1
         key = os.urandom(32)
-        common = ("mode", "root", "source", "options", "harness", "own", "changed", "frank", "plain")
+        common = ("mode", "root", "source", "options", "harness", "data", "own", "changed", "frank", "plain")
         self.report(t="child", c=c, ids=order["ids"])
         self.nursery.order({**{k: self.request[k] for k in common}, **order, "key": key.hex()})
         watch = Watch(self.channel.Receiver(key), self.request["limit"], self.request["start"])

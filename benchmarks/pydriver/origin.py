@@ -22,6 +22,7 @@ class Origin:
         self.changed = frozenset(os.path.join(source, p) for p in order["changed"])
         self.frank = frozenset(os.path.join(source, p) for p in order["frank"])
         self.harness = frozenset(os.path.join(source, p) for p in order["harness"])
+        self.tests = self.harness | frozenset(os.path.join(source, p) for p in order["data"])
         self.installed = tuple(p.rstrip("/") + "/" for p in installed) + (HERE + "/", "<frozen ")
 
     def suspect_file(self, name):

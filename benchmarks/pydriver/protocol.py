@@ -11,7 +11,7 @@ from builtins import (
     vars, zip,
 )
 
-from guard import Space, judged
+from guard import Space, retold
 
 # How much of what is said about a test is passed on, in characters.
 LONGEST = 4000
@@ -115,7 +115,7 @@ class Inspector:
         for why in self.watch.check(self.origin, everything):
             self.note(why)
         for space in self.tests:
-            for why in judged(space, self.origin, False):
+            for why in retold(space, self.origin):
                 self.note(why)
         self.look_at_pytest()
         for what, now in (("trace", sys.gettrace()), ("profile", sys.getprofile())):

@@ -56,10 +56,13 @@ def install():
     rewritten, skipped = hook._should_rewrite, hook._early_rewrite_bailout
     hook._should_rewrite = lambda self, name, fn, state: str(fn) in Help.harness or rewritten(self, name, fn, state)
     hook._early_rewrite_bailout = lambda self, name, state: False if Help.harness else skipped(self, name, state)
+    hook._warn_already_imported = lambda self, name: None  # of plugins; settings may make it an error
     for name in COMPARING:
         setattr(unittest.TestCase, name, doubting(getattr(unittest.TestCase, name), RELATION.get(name, "Eq")))
+    unittest.TestCase.assertTrue = disbelieving(unittest.TestCase.assertTrue)
     space = vars(builtins)
     space["@compare"] = lambda op, left, right, path: Help.equality.compare(op, left, right, Help.words.get(path, ()))
+    space["@believe"] = lambda x: Help.equality.believe(x)
     space["@check"] = lambda: Help.check()
     space["@method"] = lambda owner, name: Help.method(owner, name)
 
@@ -71,12 +74,24 @@ def doubting(original, relation):
         __tracebackhide__ = True
         module = sys.modules.get(type(self).__module__)
         words = Help.words.get(getattr(module, "__file__", None), ())
+        asked = Help.equality and Help.equality.origin.changed
+        early = asked and relation == "Eq" and Help.equality.minding(first, second) and Help.equality.lying(relation, first, second, words)
         result = original(self, first, second, *args, **more)
-        if Help.equality and Help.equality.origin.changed and Help.equality.lying(relation, first, second, words):
+        if early or asked and Help.equality.lying(relation, first, second, words):
             raise self.failureException(f"{first!r} or {second!r} compares so with anything")
         return result
 
     return wrapper
+
+
+def disbelieving(original):
+    """assertTrue, for which a comparison with what would agree to anything is false."""
+    @functools.wraps(original)
+    def assertTrue(self, expr, msg=None):
+        __tracebackhide__ = True
+        return original(self, Help.equality.believe(expr) if Help.equality else expr, msg)
+
+    return assertTrue
 
 
 def call(node, name, *args):
@@ -121,11 +136,50 @@ class Ask(ast.NodeTransformer):
             return node
         return call(node, "@compare", op, node.left, node.comparators[0], self.path)
 
+    def visit_If(self, node):
+        self.generic_visit(node)
+        node.test = asked(node.test)
+        return node
+
+    visit_While = visit_IfExp = visit_Assert = visit_If
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            node.operand = asked(node.operand)
+        return node
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        node.values = [asked(v) for v in node.values]
+        return node
+
+    def visit_comprehension(self, node):
+        self.generic_visit(node)
+        node.ifs = [asked(v) for v in node.ifs]
+        return node
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("all", "any", "bool") and len(node.args) == 1:
+            if hasattr(node.args[0], "elt"):
+                node.args[0].elt = asked(node.args[0].elt)
+            else:
+                node.args[0] = asked(node.args[0])
+        return node
+
     def visit_Attribute(self, node):
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load) and node.attr.startswith("assert") and not mangled(node):
             return call(node, "@method", node.value, node.attr)
         return node
+
+
+def asked(node):
+    """A node where it matters whether it is true."""
+    if isinstance(node, ast.Name) or isinstance(node, ast.Call) and getattr(node.func, "id", "") == "@compare":
+        return call(node, "@believe", node)
+    return node
 
 
 def mangled(node):
