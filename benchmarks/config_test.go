@@ -31,7 +31,7 @@ func TestNewRefusesBadConfig(t *testing.T) {
 
 func TestNewNamesKnownKinds(t *testing.T) {
 	_, err := New(Config{Name: "unit", Kind: "nope"})
-	require.ErrorContains(t, err, `unknown kind "nope" (known kinds: gotest)`)
+	require.ErrorContains(t, err, `unknown kind "nope" (known kinds: gotest, pytest, junit, exec, metric)`)
 }
 
 func TestNewDefaults(t *testing.T) {

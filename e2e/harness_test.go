@@ -54,7 +54,7 @@ func spec(t testing.TB, source string, generations int) campaign.Spec {
 	s.Name, s.Repo, s.Base = "demo", source, "main"
 	s.Paths = campaign.Paths{Allow: []string{"**"}}
 	s.Suites = []campaign.Suite{{
-		Name: suiteName, Kind: campaign.SuiteGoTest, Packages: []string{"./..."},
+		Name: suiteName, Kind: campaign.SuiteGoTest, Weight: 1, Root: ".", Packages: []string{"./..."},
 		Heldout: campaign.Heldout{Problems: []string{guard, "beyond"}}, Timeout: campaign.Duration(time.Minute),
 	}}
 	s.Search.Generations, s.Search.Candidates, s.Search.Parallel, s.Search.Stop.Stale = generations, 5, 2, generations

@@ -12,8 +12,8 @@ import unittest.mock
 import _pytest.python_api as python_api
 # Kept here, since those among the builtins could be replaced.
 from builtins import (
-    abs, all, any, bool, dict, enumerate, Exception, float, format, getattr, int, isinstance, len, list, map, max, range, set, str, tuple,
-    type, vars,
+    abs, all, any, bool, bytes, complex, dict, enumerate, Exception, float, format, frozenset, getattr, int, isinstance, len,
+    list, map, max, range, set, str, tuple, type, vars,
 )
 
 mock_any = type(unittest.mock.ANY)
@@ -29,6 +29,8 @@ MIRROR = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
 SLOTS = ("wrapper_descriptor", "method_descriptor", "builtin_function_or_method")
 DEPTH = 4
 MOST = 500
+# Types that compare as Python's own C code says: exact ones, no subclasses.
+PLAIN = frozenset((int, str, float, bytes, bool, complex, type(None)))
 
 
 class Equality:
@@ -45,7 +47,7 @@ class Equality:
         """left <op> right, or False when an operand would say so to anything. What is
         neither True nor False is judged where a test asks whether it is true."""
         __tracebackhide__ = True
-        if not self.origin.changed:
+        if not self.origin.changed or type(left) in PLAIN and type(right) in PLAIN:
             return OPERATORS[name](left, right)
         early = name in ("Eq", "In") and self.minding(left, right) and self.lying(name, left, right, words)
         result = OPERATORS[name](left, right)
@@ -179,11 +181,17 @@ def aligned(x, other, depth):
             queue.append((x.expected, other, depth - 1))
         elif type(x) is list or isinstance(x, tuple):
             inside = items(x)
+            if PLAIN.issuperset(map(type, inside)):
+                continue  # most lists; looking at each of their items is slow
             facing = items(other) if type(other) is list or isinstance(other, tuple) else []
             queue += [(y, facing[i] if i < len(facing) else None, depth - 1) for i, y in enumerate(inside)]
         elif type(x) in (set, frozenset):
+            if PLAIN.issuperset(map(type, x)):
+                continue
             queue += [(y, None, depth - 1) for y in list(x)[:MOST]]
         elif type(x) is dict:
+            if PLAIN.issuperset(map(type, x)) and PLAIN.issuperset(map(type, x.values())):
+                continue
             facing = dict.values(other) if isinstance(other, dict) and len(other) == len(x) else ()
             queue += [(k, None, depth - 1) for k in list(x)[:MOST]]
             queue += [(v, f, depth - 1) for v, f in itertools.islice(itertools.zip_longest(x.values(), facing), MOST)]

@@ -62,15 +62,22 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def load(*names):
-    """Import files of the driver, such that nobody else can import them by name."""
+    """Import files of the driver, such that nobody else can import them by name.
+    A server that forks this program has put some there already."""
     sys.path.insert(0, HERE)
     try:
         return [__import__(name) for name in names]
     finally:
         sys.path.pop(0)
-        for name, module in list(sys.modules.items()):
-            if name != "__main__" and os.path.dirname(getattr(module, "__file__", None) or "") == HERE:
-                del sys.modules[name]
+        for name in names:
+            del sys.modules[name]
+
+
+def forget():
+    """Take what the driver's files have imported of each other from where modules are found."""
+    for name, module in list(sys.modules.items()):
+        if name != "__main__" and os.path.dirname(getattr(module, "__file__", None) or "") == HERE:
+            del sys.modules[name]
 
 
 def lines(buffer, data):
@@ -285,6 +292,7 @@ def main():
     (paths,) = load("paths")
     paths.complete()
     channel, nursery = load("channel", "nursery")
+    forget()
     plain = sys.argv[2:] == ["plain"]
     n = nursery.Direct() if plain else Nursery(nursery.serve)
     if not plain:

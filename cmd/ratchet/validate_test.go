@@ -18,7 +18,7 @@ func TestValidate(t *testing.T) {
 	file := c.campaign("good", "./good.git")
 	var v validation
 	c.document(&v, "validate", file)
-	require.Equal(t, validation{Valid: true, Campaign: "good", Commit: commit, Problems: 1, Errors: v.Errors}, v)
+	require.Equal(t, validation{Valid: true, Campaign: "good", Commit: commit, Problems: 1, Unlisted: []string{}, Errors: v.Errors}, v)
 	require.NotNil(t, v.Errors)
 	require.Empty(t, v.Errors)
 	require.Contains(t, c.ok("validate", file), "good.yaml is valid: campaign good on "+c.dir+"/good.git, 1 problem at "+commit[:10]+" (main)")
@@ -77,7 +77,7 @@ func TestBadRepositories(t *testing.T) {
 		"empty":    {"./empty.git", "", []string{"empty.git", "no commit", "commit something"}},
 		"noref":    {"./old.git", "", []string{"read base main of " + c.dir + "/old.git", "no such branch", "the branches are: master"}},
 		"nohash":   {"./old.git", "base: deadbeef", []string{"read base deadbeef", "the branches are: master"}},
-		"notests":  {"./bare.git", "", []string{"find the problems of suite unit", "no test", "check packages in the campaign file"}},
+		"notests":  {"./bare.git", "", []string{"find the problems of suite unit", "no test", "check the suite in the campaign file"}},
 		"packages": {"./good.git", `suites: [{name: unit, kind: gotest, packages: ["./inner/..."]}]`, []string{"find the problems of suite unit", "./inner/..."}},
 		"subdir":   {"./tree/inner", "", []string{"open " + c.dir + "/tree/inner", "inside the repository " + c.dir + "/tree", "give that path"}},
 		"heldout": {"./good.git", "suites: [{name: unit, kind: gotest, heldout: {problems: [TestOne, TestTypo]}}]",
