@@ -83,6 +83,7 @@ class Server:
         self.compiled = warm.Compiled(first["folder"], self.notes)
         self.parts = self.prepare()
         self.rewritten = warm.Rewritten(first["folder"], self.notes)
+        self.configured = warm.Configured()
         self.library = warm.Library(first["source"])
         self.area = workarea.WorkArea(first["roots"])
         self.wake, wake = os.pipe()
@@ -101,9 +102,9 @@ class Server:
         child.prepare()
         child.prepare = lambda: None
         import ctypes  # by which processes are adopted
-        inspect.getmodule(Server)  # which notes the file of each module there is
         for plugin in sys.modules["_pytest.config"].default_plugins:
             __import__("_pytest." + plugin)
+        inspect.getmodule(Server.run.__code__)  # which notes the file of each module there is
         return parts
 
     def serve(self):

@@ -105,6 +105,27 @@ class Rewritten:
             pass
 
 
+class Configured:
+    """A configuration of pytest with its own plugins, for the first one that a
+    program asks for: they are registered once for all programs."""
+
+    def __init__(self):
+        from _pytest import config
+        self.config, self.original = config, config.get_config
+        self.begun = self.original()
+        config.get_config = self.get
+
+    def get(self, args=None, plugins=None):
+        """In place of pytest's own: the same, with what the program adds."""
+        begun, self.begun = self.begun, None
+        if begun is None:
+            return self.original(args, plugins)
+        begun.invocation_params = self.config.Config.InvocationParams(args=args or (), plugins=plugins, dir=Path.cwd())
+        if args is not None:
+            begun.pluginmanager.consider_preparse(args, exclude_only=True)
+        return begun
+
+
 def read(path):
     with open(path, "rb") as f:
         return f.read()

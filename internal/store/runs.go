@@ -50,7 +50,7 @@ type resultRow[K any] struct {
 func resultColumns(r *model.Result) []column {
 	return []column{
 		{"problem", text(&r.Problem)}, {"score", real(&r.Score)}, {"outcome", text(&r.Outcome)},
-		{"wall", whole(&r.Wall)}, {"tokens", whole(&r.Tokens)}, {"timed_out", flag(&r.TimedOut)}, {"message", text(&r.Message)}, {"value", real(&r.Value)},
+		{"wall", whole(&r.Wall)}, {"tokens", whole(&r.Tokens)}, {"timed_out", flag(&r.TimedOut)}, {"message", text(&r.Message)}, {"value", real(&r.Value)}, {"beside", real(&r.Beside)},
 	}
 }
 

@@ -136,14 +136,20 @@ func (j *job) notStarted(err error) wire.Ended {
 // wait waits for the command, for as long as its time limit allows.
 func (j *job) wait(cmd *exec.Cmd) wire.Ended {
 	if j.cmd.Timeout > 0 {
+		over := make(chan struct{})
 		t := time.AfterFunc(j.cmd.Timeout, func() {
+			defer close(over)
 			j.expired.Store(true)
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			if j.alone {
 				killOthers()
 			}
 		})
-		defer t.Stop()
+		defer func() {
+			if !t.Stop() {
+				<-over // it kills everybody, and must not meet the next command
+			}
+		}()
 	}
 	state, err := cmd.Process.Wait()
 	if err != nil {
