@@ -47,6 +47,9 @@ func (r *reader) spec(root *ast.MappingNode, s *Spec) {
 	for i := range s.Suites {
 		r.fillSuite(&s.Suites[i], fmt.Sprintf("suites[%d]", i))
 	}
+	for i := range s.Proposers {
+		s.Proposers[i] = s.Proposers[i].filled()
+	}
 	if !r.given("sandbox.image") && slices.ContainsFunc(s.Suites, Suite.python) {
 		s.Sandbox.Image = ImagePython
 	}
@@ -131,8 +134,11 @@ func (r *reader) list(n ast.Node, key string, v reflect.Value) {
 	}
 	out := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
 	for i, e := range seq.Values {
-		if s, ok := out.Index(i).Addr().Interface().(*Suite); ok {
-			*s = blankSuite()
+		switch x := out.Index(i).Addr().Interface().(type) {
+		case *Suite:
+			*x = blankSuite()
+		case *Endpoint:
+			*x = blankEndpoint()
 		}
 		r.read(e, fmt.Sprintf("%s[%d]", key, i), out.Index(i))
 	}

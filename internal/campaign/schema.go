@@ -72,8 +72,11 @@ func describe(key string, s *jsonschema.Schema, t reflect.Type, value reflect.Va
 		}
 	case reflect.Slice:
 		element := reflect.Zero(t.Elem())
-		if t.Elem() == reflect.TypeFor[Suite]() {
+		switch t.Elem() {
+		case reflect.TypeFor[Suite]():
 			element = reflect.ValueOf(defaultSuite())
+		case reflect.TypeFor[Endpoint]():
+			element = reflect.ValueOf(blankEndpoint())
 		}
 		if !value.IsZero() {
 			s.Default = value.Interface()

@@ -13,7 +13,8 @@ type Spec struct {
 	Paths     Paths      `json:"paths" jsonschema_description:"Which files a candidate may touch."`
 	Suites    []Suite    `json:"suites" jsonschema_description:"Benchmarks to improve on. The score is the mean over the suites, by their weights, of the mean over the problems of each."`
 	Sandbox   Sandbox    `json:"sandbox" jsonschema_description:"Where untrusted code runs, and its limits."`
-	Proposers []Proposer `json:"proposers" jsonschema_description:"What writes the candidates."`
+	Endpoints []Endpoint `json:"endpoints,omitempty" jsonschema_description:"Model servers, the preferred one first; the last is the fallback."`
+	Proposers []Proposer `json:"proposers" jsonschema_description:"What writes the candidates. Several share them by what each gained for what it cost."`
 	Search    Search     `json:"search" jsonschema_description:"How long and how widely to search."`
 	Gate      Gate       `json:"gate" jsonschema_description:"How strict the decision to keep a change is."`
 	Budget    Budget     `json:"budget" jsonschema_description:"What the whole campaign may use; it stops at the first limit it reaches."`
@@ -55,14 +56,23 @@ const NetworkNone Network = "none"
 
 // Proposer is one source of candidates.
 type Proposer struct {
-	Kind ProposerKind `json:"kind" jsonschema:"required" jsonschema_description:"What writes the candidates: search mutates suspicious code, without a model."`
+	Kind ProposerKind `json:"kind" jsonschema:"required" jsonschema_description:"What writes the candidates: search mutates suspicious code, without a model; llm asks a model for edits."`
+	Name string       `json:"name,omitempty" jsonschema_description:"Name of the proposer in reports; its kind when left out."`
+
+	Endpoints    []string  `json:"endpoints,omitempty" jsonschema_description:"llm: names of the endpoints that it calls, the preferred one first; all of the file when left out."`
+	Samples      int       `json:"samples,omitempty" jsonschema_description:"llm: most answers to ask for in one generation (8 when left out)."`
+	Temperatures []float64 `json:"temperatures,omitempty" jsonschema_description:"llm: sampling temperatures, which the answers use in turn ([0.2, 0.7, 1] when left out)."`
+	MaxTokens    int       `json:"max_tokens,omitempty" jsonschema_description:"llm: most tokens of one answer (4096 when left out)."`
+	PromptTokens int       `json:"prompt_tokens,omitempty" jsonschema_description:"llm: most tokens of one prompt (16384 when left out); fewer where the model's context is smaller."`
 }
 
 // ProposerKind names what writes candidates.
 type ProposerKind string
 
-// ProposerSearch is program repair without a model.
-const ProposerSearch ProposerKind = "search"
+const (
+	ProposerSearch ProposerKind = "search" // program repair without a model
+	ProposerLLM    ProposerKind = "llm"    // edits from a model
+)
 
 // Search bounds the search.
 type Search struct {
@@ -88,6 +98,8 @@ type Gate struct {
 type Budget struct {
 	Wall    Duration `json:"wall" jsonschema_description:"Wall time of the campaign."`
 	Sandbox Duration `json:"sandbox" jsonschema_description:"Time in sandboxes, summed over all of them."`
+	Tokens  int64    `json:"tokens,omitempty" jsonschema_description:"Tokens of prompts and answers; no limit when left out."`
+	Cost    float64  `json:"cost,omitempty" jsonschema_description:"Cost of model calls, in the currency of the endpoints' prices; no limit when left out."`
 }
 
 // Approval says who has the last word on a change that measured better.

@@ -71,11 +71,8 @@ func (s Spec) validate(report reporter) {
 			report(fmt.Sprintf("suites[%d].name", i), fmt.Sprintf("suites[%d] has the name %s already", first, quote(x.Name)), "give each suite a name of its own")
 		}
 	}
-	for i, x := range s.Proposers {
-		if slices.Index(s.Proposers, x) < i {
-			report(fmt.Sprintf("proposers[%d]", i), "the same proposer is given twice", "remove one")
-		}
-	}
+	s.validateEndpoints(report)
+	s.validateProposers(report)
 	for i, command := range s.Sandbox.Setup {
 		if strings.TrimSpace(command) == "" {
 			report(fmt.Sprintf("sandbox.setup[%d]", i), "the command is empty", "remove it")

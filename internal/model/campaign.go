@@ -23,6 +23,12 @@ type Campaign struct {
 	Pushed  string `json:"pushed"` // commit that was last published to Source
 	Brief   string `json:"brief"`  // artifact of the latest diagnosis
 
+	Budget *Budget `json:"budget,omitempty"` // nil: as in Spec, nobody has changed it
+	// Parent is the campaign that this one was forked from, and ForkedAt the commit
+	// there that it began with; both empty for one that was not.
+	Parent   string `json:"parent,omitempty"`
+	ForkedAt string `json:"forked_at,omitempty"`
+
 	Phase   string     `json:"phase"`             // for people
 	Stopped StopReason `json:"stopped,omitempty"` // empty while it runs
 	Detail  string     `json:"detail,omitempty"`  // why it stopped, for people
@@ -56,7 +62,9 @@ type Score struct {
 
 // Cost is what something used up.
 type Cost struct {
-	Tokens        int64         `json:"tokens"`
+	Tokens        int64         `json:"tokens"` // of model calls, prompts and answers
+	Money         float64       `json:"money"`  // of model calls, in the currency of the endpoints' prices
+	Calls         int64         `json:"calls"`  // to models, failed ones too
 	Wall          time.Duration `json:"wall"`
 	Sandbox       time.Duration `json:"sandbox"`       // summed over sandboxes, so it may exceed Wall
 	Orchestration time.Duration `json:"orchestration"` // wall time in which no sandbox, proposer or model call ran
@@ -65,7 +73,7 @@ type Cost struct {
 // Add returns the sum of two costs.
 func (c Cost) Add(d Cost) Cost {
 	return Cost{
-		Tokens: c.Tokens + d.Tokens, Wall: c.Wall + d.Wall,
+		Tokens: c.Tokens + d.Tokens, Money: c.Money + d.Money, Calls: c.Calls + d.Calls, Wall: c.Wall + d.Wall,
 		Sandbox: c.Sandbox + d.Sandbox, Orchestration: c.Orchestration + d.Orchestration,
 	}
 }
