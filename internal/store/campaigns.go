@@ -16,7 +16,7 @@ var campaignTable = table[model.Campaign]{name: "campaigns", keys: 1, columns: f
 		{"branch", text(&c.Branch)}, {"base_commit", name(&c.Base)}, {"best_commit", name(&c.Best)},
 		{"image", text(&c.Image)}, {"baseline", optDocument(&c.Baseline)}, {"score", optDocument(&c.Current)},
 		{"rates", text(&c.Rates)}, {"settled", name(&c.Settled)}, {"push", flag(&c.Push)}, {"pushed", name(&c.Pushed)},
-		{"brief", text(&c.Brief)},
+		{"brief", text(&c.Brief)}, {"budget", optDocument(&c.Budget)}, {"parent", name(&c.Parent)}, {"forked_at", name(&c.ForkedAt)},
 		{"phase", text(&c.Phase)}, {"stopped", text(&c.Stopped)}, {"detail", text(&c.Detail)},
 		{"cost", document(&c.Cost)}, {"created", moment(&c.Created)}, {"updated", moment(&c.Updated)},
 	}

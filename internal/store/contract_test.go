@@ -138,8 +138,18 @@ func TestNothingThere(t *testing.T) {
 			"SaveGeneration": func() error {
 				return s.SaveGeneration(ctx, Fence{}, model.Generation{Campaign: "x", N: 1, Outcome: "none"})
 			},
-			"SaveReport":  func() error { return s.SaveReport(ctx, Fence{}, "x", []byte("{}")) },
-			"SaveReceipt": func() error { return s.SaveReceipt(ctx, Fence{}, model.Receipt{Change: "x"}) },
+			"SaveReport":   func() error { return s.SaveReport(ctx, Fence{}, "x", []byte("{}")) },
+			"SaveReceipt":  func() error { return s.SaveReceipt(ctx, Fence{}, model.Receipt{Change: "x"}) },
+			"ReserveCall":  func() error { return s.ReserveCall(ctx, Fence{}, model.Call{ID: "i", Campaign: "x"}, model.Budget{}) },
+			"SettleCall":   func() error { return s.SettleCall(ctx, model.Call{ID: "i", Status: model.CallFailed}) },
+			"LoseCalls":    func() error { _, err := s.LoseCalls(ctx, Fence{}, "x", 1); return err },
+			"AnsweredCall": func() error { _, err := s.AnsweredCall(ctx, "x", 1, "p", "k"); return err },
+			"AddCampaignEvent": func() error {
+				_, err := s.AddCampaignEvent(ctx, model.CampaignEvent{Campaign: "x", Key: "k", Kind: model.EventHint})
+				return err
+			},
+			"SaveReflection": func() error { _, err := s.SaveReflection(ctx, Fence{}, model.Reflection{Campaign: "x"}); return err },
+			"Reflection":     func() error { _, err := s.Reflection(ctx, "x", 1); return err },
 		}
 		for name, call := range calls {
 			err := call()

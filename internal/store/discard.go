@@ -12,6 +12,9 @@ var discarded = []string{
 	`DELETE FROM runs WHERE campaign = $1`,
 	`DELETE FROM problems WHERE campaign = $1`,
 	`DELETE FROM reports WHERE campaign = $1`,
+	`DELETE FROM reflections WHERE campaign = $1`,
+	`DELETE FROM campaign_events WHERE campaign = $1`,
+	`DELETE FROM calls WHERE campaign = $1`,
 	`DELETE FROM campaigns WHERE name = $1`,
 }
 

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +23,11 @@ func TestDiscardCampaign(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.SaveProblems(ctx, Fence{}, name, []model.Problem{{ID: "p"}}))
 			require.NoError(t, s.SaveReport(ctx, Fence{}, name, []byte(`{}`)))
+			require.NoError(t, s.ReserveCall(ctx, Fence{}, model.Call{ID: "of " + name, Campaign: name}, model.Budget{}))
+			_, err = s.AddCampaignEvent(ctx, model.CampaignEvent{Campaign: name, Key: "k", Kind: model.EventHint})
+			require.NoError(t, err)
+			_, err = s.SaveReflection(ctx, Fence{}, model.Reflection{Campaign: name, Generation: 1})
+			require.NoError(t, err)
 		}
 		require.ErrorIs(t, s.DiscardCampaign(ctx, "c"), ErrConflict, "it runs")
 
@@ -43,7 +50,32 @@ func TestDiscardCampaign(t *testing.T) {
 		runs, err = s.Runs(ctx, "c", "baseline")
 		require.NoError(t, err)
 		require.Empty(t, runs, "the next of the name begins anew")
+		for _, name := range []string{"calls", "campaign_events", "reflections"} {
+			var c, other int
+			require.NoError(t, s.readers.QueryRow(`SELECT SUM(CASE WHEN campaign = 'c' THEN 1 ELSE 0 END), COUNT(*) FROM `+name).Scan(&c, &other))
+			require.Equal(t, []int{0, 1}, []int{c, other}, name)
+		}
 	})
+}
+
+// A table with rows of campaigns is either emptied with them or has rows only
+// once there is a baseline, which no campaign loses.
+func TestDiscardKnowsEveryTable(t *testing.T) {
+	s := open(t, Config{Path: t.TempDir() + "/x.db"})
+	rows, err := s.readers.Query(`SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'campaign' ORDER BY 1`)
+	require.NoError(t, err)
+	defer rows.Close()
+	later := []string{"attempts", "changes", "generations", "proposals", "receipts"}
+	known := 0
+	for rows.Next() {
+		var table string
+		require.NoError(t, rows.Scan(&table))
+		deleted := slices.ContainsFunc(discarded, func(q string) bool { return strings.HasPrefix(q, "DELETE FROM "+table+" WHERE") })
+		require.True(t, deleted != slices.Contains(later, table), table)
+		known++
+	}
+	require.NoError(t, rows.Err())
+	require.Greater(t, known, len(later))
 }
 
 func stop(t *testing.T, s *Store, name string, baseline *model.Score) {

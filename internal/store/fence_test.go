@@ -60,6 +60,9 @@ func fencedWrites(ctx context.Context, s *Store, f Fence) map[string]func() erro
 		"EditChange":     func() error { _, err := s.EditChange(ctx, f, "x", func(*model.Change) {}); return err },
 		"SaveReceipt":    func() error { return s.SaveReceipt(ctx, f, model.Receipt{Change: "x", Campaign: "c"}) },
 		"SaveGeneration": func() error { return s.SaveGeneration(ctx, f, model.Generation{Campaign: "c", N: 1, Outcome: "none"}) },
+		"ReserveCall":    func() error { return s.ReserveCall(ctx, f, model.Call{ID: f.Run, Campaign: "c"}, model.Budget{}) },
+		"LoseCalls":      func() error { _, err := s.LoseCalls(ctx, f, "c", 1); return err },
+		"SaveReflection": func() error { _, err := s.SaveReflection(ctx, f, model.Reflection{Campaign: "c"}); return err },
 	}
 }
 

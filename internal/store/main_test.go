@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	"ratchet/internal/store/pgtest"
 )
 
 // shared is the one PostgreSQL server of this test process.
@@ -12,12 +14,12 @@ var shared sharedServer
 
 type sharedServer struct {
 	once   sync.Once
-	server *postgres
+	server *pgtest.Server
 	err    error
 }
 
-func (s *sharedServer) get() (*postgres, error) {
-	s.once.Do(func() { s.server, s.err = startPostgres() })
+func (s *sharedServer) get() (*pgtest.Server, error) {
+	s.once.Do(func() { s.server, s.err = pgtest.Start() })
 	return s.server, s.err
 }
 
@@ -25,7 +27,7 @@ func (s *sharedServer) stop() error {
 	if s.server == nil {
 		return nil
 	}
-	return s.server.stop()
+	return s.server.Stop()
 }
 
 // TestMain is also the writer that some tests start as a second process.

@@ -35,6 +35,11 @@ func TestQueriesOfAGenerationUseIndexes(t *testing.T) {
 		"Changes":            {changeTable.selectSQL(open.sql()), open.args, []string{"changes_campaign (campaign=? AND state=?)"}},
 		"Runs":               {runTable.selectSQL("WHERE " + inScope), []any{"c", "x"}, []string{"(campaign=? AND scope=?)"}},
 		"Results":            {runResultTable.selectSQL(ofScope), []any{"c", "x"}, []string{"(run=?)", "LIST SUBQUERY", "(campaign=? AND scope=?)"}},
+		"AnsweredCall":       {callTable.selectSQL(answered), []any{"c", 1, "p", "k"}, []string{"calls_answered (campaign=? AND generation=? AND proposer=? AND call_key=? AND status=?)", "ORDER BY"}},
+		"ReserveCall":        {sumUse, []any{"c"}, []string{"COVERING INDEX calls_spent (campaign=?)"}},
+		"SpentIn":            {sumGeneration, []any{"c", 1}, []string{"COVERING INDEX calls_spent (campaign=? AND generation=?)"}},
+		"CampaignEvents":     {campaignEventTable.selectSQL("WHERE campaign = $1 ORDER BY seq"), []any{"c"}, []string{"(campaign=?)"}},
+		"Reflections":        {reflectionTable.selectSQL("WHERE campaign = $1 ORDER BY generation DESC LIMIT $2"), []any{"c", 5}, []string{"(campaign=?)"}},
 		"Failures":           {failureTable.selectSQL("WHERE seq > $1 AND repo = $2 ORDER BY seq"), []any{1, "r"}, []string{"failures_repo (repo=? AND seq>?)"}},
 	} {
 		steps := plan(t, s, q.sql, q.args...)
