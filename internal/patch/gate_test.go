@@ -158,6 +158,23 @@ func TestGateBoilerplate(t *testing.T) {
 	}
 }
 
+// TestGateHidden: what a reviewer reads must be what runs.
+func TestGateHidden(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"a right-to-left override": {"x = 1\n", "x = 2 # \u202e }\n", patch.RuleHidden},
+		"an isolate":               {"x = 1\n", "x = '\u2066'\n", patch.RuleHidden},
+		"another one":              {"x = '\u202e'\n", "x = '\u202e\u202e'\n", patch.RuleHidden},
+		"what was there":           {"x = '\u202e'\n", "y = '\u202e'\n", ""},
+		"one is taken away":        {"x = '\u202e'\n", "x = ''\n", ""},
+		"right-to-left text":       {"x = 1\n", "x = 'שלום'\n", ""},
+		"a joiner between emoji":   {"x = 1\n", "x = '👩\u200d🚀'\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, gate(tree("a.py", c.old), patch.Policy{}, edits("a.py", c.new)...))
+		})
+	}
+}
+
 func TestGateReach(t *testing.T) {
 	const plain = "package a\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc F() { fmt.Println(os.Args) }\n"
 	body := func(imports, code string) string { return "package a\n\nimport (" + imports + ")\n\n" + code + "\n" }

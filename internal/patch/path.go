@@ -4,7 +4,18 @@ import (
 	"io/fs"
 	"strings"
 	"unicode"
+
+	"ratchet/internal/model"
 )
+
+// Untouchable says why no patch of base can touch a path, or "" when one can: it
+// is a BadPath, or it is a symbolic link or leads through one.
+func Untouchable(base model.Tree, path string) string {
+	if why := BadPath(path); why != "" {
+		return why
+	}
+	return linkOnTheWay(base, path)
+}
 
 // BadPath says why a path cannot be edited, or "" when it can. A path must be
 // clean, relative and made of names that mean the same file on every system:
