@@ -70,7 +70,7 @@ func newProposer(t testing.TB, cfg Config) *Proposer {
 func rankOf(t testing.TB, p *Proposer, d defect, n int) int {
 	got, err := p.Propose(context.Background(), propose.Request{Brief: flatBrief(d.wrong), Tree: treeOf(d.wrong), N: n, Seed: 1})
 	require.NoError(t, err)
-	for i, c := range got {
+	for i, c := range got.Candidates {
 		if string(c.Edits[0].Data) == d.right {
 			return i + 1
 		}

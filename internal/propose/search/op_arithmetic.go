@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"ratchet/internal/propose/search/names"
 )
 
 func arithmeticOptions(op token.Token) []option {
@@ -53,7 +55,7 @@ func arithmetic(r *region, n ast.Node, emit emitter) {
 			continue
 		}
 		emit(mutation{
-			site: b, weight: o.weight, what: "`" + b.Op.String() + "` in " + quote(r.text(b)) + " should be `" + o.text + "`",
+			site: b, weight: o.weight, what: "`" + b.Op.String() + "` in " + names.Quote(r.text(b)) + " should be `" + o.text + "`",
 			changes: []change{r.replaceToken(b.OpPos, b.Op, o.text)},
 		})
 	}
@@ -111,7 +113,7 @@ func assignment(r *region, n ast.Node, emit emitter) {
 			}
 		}
 		emit(mutation{
-			site: a, weight: o.weight, what: "`" + a.Tok.String() + "` in " + quote(r.text(a)) + " should be `" + o.text + "`",
+			site: a, weight: o.weight, what: "`" + a.Tok.String() + "` in " + names.Quote(r.text(a)) + " should be `" + o.text + "`",
 			changes: []change{r.replaceToken(a.TokPos, a.Tok, o.text)},
 		})
 	}
@@ -144,7 +146,7 @@ func increment(r *region, n ast.Node, emit emitter) {
 		to = "++"
 	}
 	emit(mutation{
-		site: s, weight: 1, what: quote(r.text(s)) + " should be " + quote(r.text(s.X)+to),
+		site: s, weight: 1, what: names.Quote(r.text(s)) + " should be " + names.Quote(r.text(s.X)+to),
 		changes: []change{r.replaceToken(s.TokPos, s.Tok, to)},
 	})
 	x, sign := r.text(s.X), to[:1]

@@ -167,7 +167,7 @@ func arguments(r *region, n ast.Node, emit emitter) {
 			}
 			emit(mutation{
 				site: c, weight: w, changes: []change{r.replace(a, r.text(b)), r.replace(b, r.text(a))},
-				what: quote(r.text(a)) + " and " + quote(r.text(b)) + " in " + quote(r.text(c)) + " should be swapped",
+				what: names.Quote(r.text(a)) + " and " + names.Quote(r.text(b)) + " in " + names.Quote(r.text(c)) + " should be swapped",
 			})
 		}
 	}
@@ -179,7 +179,7 @@ func arguments(r *region, n ast.Node, emit emitter) {
 		if same(r.typeOf(a), r.typeOf(sel.X)) {
 			emit(mutation{
 				site: c, weight: 1, changes: []change{r.replace(a, r.text(sel.X)), r.replace(sel.X, r.text(a))},
-				what: quote(r.text(sel.X)) + " and " + quote(r.text(a)) + " in " + quote(r.text(c)) + " should be swapped",
+				what: names.Quote(r.text(sel.X)) + " and " + names.Quote(r.text(a)) + " in " + names.Quote(r.text(c)) + " should be swapped",
 			})
 		}
 	}

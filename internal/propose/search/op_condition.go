@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // option is a replacement with its weight.
@@ -28,7 +30,7 @@ func relational(r *region, n ast.Node, emit emitter) {
 			w *= 0.6
 		}
 		emit(mutation{
-			site: b, weight: w, what: "`" + b.Op.String() + "` in " + quote(r.text(b)) + " should be `" + o.text + "`",
+			site: b, weight: w, what: "`" + b.Op.String() + "` in " + names.Quote(r.text(b)) + " should be `" + o.text + "`",
 			changes: []change{r.replaceToken(b.OpPos, b.Op, o.text)},
 		})
 	}
@@ -67,7 +69,7 @@ func logical(r *region, n ast.Node, emit emitter) {
 		to = "&&"
 	}
 	emit(mutation{
-		site: b, weight: 1, what: "`" + b.Op.String() + "` in " + quote(r.text(b)) + " should be `" + to + "`",
+		site: b, weight: 1, what: "`" + b.Op.String() + "` in " + names.Quote(r.text(b)) + " should be `" + to + "`",
 		changes: []change{r.replaceToken(b.OpPos, b.Op, to)},
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // entryGuards adds an early return for empty, nil, zero and negative
@@ -248,7 +250,7 @@ func (r *region) stepGuards(s ast.Stmt, v string, emit emitter) {
 	for j, exit := range exits {
 		emit(mutation{
 			site: s, weight: 1 / (1 + 0.6*float64(j)),
-			what:    "a guard is missing after " + quote(r.text(s)) + ": `if " + v + " < 0 { " + exit + " }`",
+			what:    "a guard is missing after " + names.Quote(r.text(s)) + ": `if " + v + " < 0 { " + exit + " }`",
 			changes: []change{r.after(s, "if "+v+" < 0 {\n\t"+exit+"\n}")},
 		})
 	}
@@ -273,7 +275,7 @@ func uncheckedErrors(r *region, n ast.Node, emit emitter) {
 	case *ast.ExprStmt:
 		if isError(r.typeOf(x.X)) {
 			text := "if err := " + r.text(x) + "; err != nil {\n\t" + lead + "\n}"
-			emit(mutation{site: s, weight: 1, what: "the error of " + quote(r.text(x)) + " is not checked",
+			emit(mutation{site: s, weight: 1, what: "the error of " + names.Quote(r.text(x)) + " is not checked",
 				changes: []change{r.replace(s, reindent(text, r.indent(r.offset(s.Pos()))))}})
 		}
 	case *ast.AssignStmt:
@@ -282,14 +284,14 @@ func uncheckedErrors(r *region, n ast.Node, emit emitter) {
 			return
 		}
 		if last.Name == "err" {
-			emit(mutation{site: s, weight: 1, what: "the error of " + quote(r.text(x)) + " is not checked", changes: []change{r.after(s, check)}})
+			emit(mutation{site: s, weight: 1, what: "the error of " + names.Quote(r.text(x)) + " is not checked", changes: []change{r.after(s, check)}})
 		}
 		if last.Name == "_" && len(x.Rhs) == 1 && r.lastIsError(x.Rhs[0]) {
 			changes := []change{r.replace(last, "err"), r.after(s, check)}
 			if len(x.Lhs) == 1 {
 				changes = append(changes, r.replaceToken(x.TokPos, x.Tok, ":="))
 			}
-			emit(mutation{site: s, weight: 1, what: "the error of " + quote(r.text(x)) + " is thrown away", changes: changes})
+			emit(mutation{site: s, weight: 1, what: "the error of " + names.Quote(r.text(x)) + " is thrown away", changes: changes})
 		}
 	}
 }
@@ -345,7 +347,7 @@ func returned(r *region, n ast.Node, emit emitter) {
 		t := r.typeOf(e)
 		for _, other := range s.Results[:i] {
 			if same(r.typeOf(other), t) {
-				emit(mutation{site: s, weight: 1, what: "the results of " + quote(r.text(s)) + " should be swapped",
+				emit(mutation{site: s, weight: 1, what: "the results of " + names.Quote(r.text(s)) + " should be swapped",
 					changes: []change{r.replace(e, r.text(other)), r.replace(other, r.text(e))}})
 			}
 		}

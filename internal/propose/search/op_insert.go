@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // twinsOf inserts a copy of a statement into the other blocks of the function.
@@ -23,7 +25,7 @@ func (r *region) twinsOf(s ast.Stmt, text string, emit emitter) {
 			at = r.before(last, text)
 		}
 		emit(mutation{
-			site: last, weight: 0.25, what: quote(text) + " is missing at the end of the block",
+			site: last, weight: 0.25, what: names.Quote(text) + " is missing at the end of the block",
 			changes: []change{at},
 		})
 		return true
@@ -197,7 +199,7 @@ func exits(r *region, n ast.Node, emit emitter) {
 	last := s.Body.List[len(s.Body.List)-1]
 	add := func(text string, w float64) {
 		emit(mutation{
-			site: last, weight: w, what: quote(text) + " is missing at the end of `if " + trim(r.text(s.Cond)) + "`",
+			site: last, weight: w, what: names.Quote(text) + " is missing at the end of `if " + trim(r.text(s.Cond)) + "`",
 			changes: []change{r.after(last, text)},
 		})
 	}
@@ -273,13 +275,13 @@ func missingElse(r *region, n ast.Node, emit emitter) {
 	}
 	gap := change{r.offset(s.End()), r.offset(next.Pos()), " else "}
 	if _, ok := next.(*ast.IfStmt); ok {
-		emit(mutation{site: next, weight: 1, what: quote(r.text(next)) + " should be the else branch of the one before", changes: []change{gap}})
+		emit(mutation{site: next, weight: 1, what: names.Quote(r.text(next)) + " should be the else branch of the one before", changes: []change{gap}})
 		return
 	}
 	gap.text = " else {\n" + r.indent(r.offset(s.Pos())) + "\t"
 	end := r.offset(next.End())
 	emit(mutation{
-		site: next, weight: 0.8, what: quote(r.text(next)) + " should be in an else branch",
+		site: next, weight: 0.8, what: names.Quote(r.text(next)) + " should be in an else branch",
 		changes: []change{gap, {end, end, "\n" + r.indent(r.offset(s.Pos())) + "}"}},
 	})
 }
@@ -310,7 +312,7 @@ func records(r *region, n ast.Node, emit emitter) {
 	for i, text := range texts {
 		for _, at := range r.slots(x) {
 			at.weight /= float64(1 + i)
-			at.what = quote(text) + " is missing"
+			at.what = names.Quote(text) + " is missing"
 			at.changes[0].text = strings.ReplaceAll(at.changes[0].text, slotMark, text)
 			emit(at)
 		}

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // removed takes a statement out.
@@ -33,7 +35,7 @@ func removed(r *region, n ast.Node, emit emitter) {
 		w = 0.2
 	}
 	if w > 0 {
-		emit(mutation{site: s, weight: w, what: quote(r.text(s)) + " should be removed", changes: []change{r.remove(s)}})
+		emit(mutation{site: s, weight: w, what: names.Quote(r.text(s)) + " should be removed", changes: []change{r.remove(s)}})
 	}
 }
 
@@ -76,7 +78,7 @@ func unwrapped(r *region, n ast.Node, emit emitter) {
 }
 
 func trim(s string) string {
-	q := quote(s)
+	q := names.Quote(s)
 	return q[1 : len(q)-1]
 }
 
@@ -103,7 +105,7 @@ func moved(r *region, n ast.Node, emit emitter) {
 			w = 0.6
 		}
 		emit(mutation{
-			site: s, weight: w, what: quote(r.text(s)) + " should come after " + quote(r.text(next)),
+			site: s, weight: w, what: names.Quote(r.text(s)) + " should come after " + names.Quote(r.text(next)),
 			changes: []change{r.replace(s, r.text(next)), r.replace(next, r.text(s))},
 		})
 	}
@@ -134,7 +136,7 @@ func moved(r *region, n ast.Node, emit emitter) {
 
 func (r *region) move(s ast.Stmt, to change, where string, w float64, emit emitter) {
 	emit(mutation{
-		site: s, weight: w, what: quote(r.text(s)) + " should stand " + where,
+		site: s, weight: w, what: names.Quote(r.text(s)) + " should stand " + where,
 		changes: []change{r.remove(s), to},
 	})
 }
@@ -198,12 +200,12 @@ func repeated(r *region, n ast.Node, emit emitter) {
 	text := r.text(s)
 	if loop := r.outerLoop(s); loop != nil {
 		emit(mutation{
-			site: s, weight: 0.7, what: quote(text) + " should be repeated after the loop",
+			site: s, weight: 0.7, what: names.Quote(text) + " should be repeated after the loop",
 			changes: []change{r.after(loop, text)},
 		})
 		for i, c := range r.leftovers(s) {
 			emit(mutation{
-				site: s, weight: 0.9 / float64(i+1), what: quote(text) + " should be repeated after the loop if `" + c + "`",
+				site: s, weight: 0.9 / float64(i+1), what: names.Quote(text) + " should be repeated after the loop if `" + c + "`",
 				changes: []change{r.after(loop, "if "+c+" {\n\t"+text+"\n}")},
 			})
 		}

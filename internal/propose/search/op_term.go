@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // perTerm bounds the variables that may join one expression.
@@ -103,7 +105,7 @@ func removedPart(r *region, n ast.Node, emit emitter) {
 		}
 	case *ast.CaseClause:
 		emit(mutation{
-			site: x, weight: 0.7, what: quote(r.text(x)) + " should be removed",
+			site: x, weight: 0.7, what: names.Quote(r.text(x)) + " should be removed",
 			changes: []change{{r.offset(x.Pos()), r.offset(x.End()), ""}},
 		})
 		r.withoutEach(x, x.List, emit)
@@ -126,6 +128,6 @@ func (r *region) withoutEach(site ast.Node, list []ast.Expr, emit emitter) {
 		} else {
 			c.start = r.offset(list[i-1].End())
 		}
-		emit(mutation{site: site, weight: 0.5, what: quote(r.text(e)) + " should be removed", changes: []change{c}})
+		emit(mutation{site: site, weight: 0.5, what: names.Quote(r.text(e)) + " should be removed", changes: []change{c}})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // locks fixes the kind and the place of locks: a read lock for a lock, an
@@ -110,7 +112,7 @@ func (r *region) literalValues(x *ast.CompositeLit, emit emitter) {
 			if same(r.typeOf(va), r.typeOf(vb)) && r.text(va) != r.text(vb) {
 				emit(mutation{
 					site: x, weight: 0.8, changes: []change{r.replace(va, r.text(vb)), r.replace(vb, r.text(va))},
-					what: quote(r.text(vb)) + " and " + quote(r.text(va)) + " in " + quote(r.text(x)) + " should be swapped",
+					what: names.Quote(r.text(vb)) + " and " + names.Quote(r.text(va)) + " in " + names.Quote(r.text(x)) + " should be swapped",
 				})
 			}
 		}
@@ -127,13 +129,13 @@ func ranges(r *region, n ast.Node, emit emitter) {
 	head := change{r.offset(l.Key.Pos()), r.offset(l.TokPos), ""}
 	if l.Value == nil {
 		head.text = "_, " + key + " "
-		emit(mutation{site: l, weight: 1, what: "`" + key + "` should range over the values of " + quote(base), changes: []change{head}})
+		emit(mutation{site: l, weight: 1, what: "`" + key + "` should range over the values of " + names.Quote(base), changes: []change{head}})
 	} else if key == "_" {
 		head.text = r.text(l.Value) + " "
-		emit(mutation{site: l, weight: 1, what: quote(r.text(l.Value)) + " should range over the indexes of " + quote(base), changes: []change{head}})
+		emit(mutation{site: l, weight: 1, what: names.Quote(r.text(l.Value)) + " should range over the indexes of " + names.Quote(base), changes: []change{head}})
 	} else {
 		head.text = r.text(l.Value) + ", " + key + " "
-		emit(mutation{site: l, weight: 0.8, what: "index and value of the loop over " + quote(base) + " should be exchanged", changes: []change{head}})
+		emit(mutation{site: l, weight: 0.8, what: "index and value of the loop over " + names.Quote(base) + " should be exchanged", changes: []change{head}})
 	}
 	switch under(r.typeOf(l.X)).(type) {
 	case *types.Slice, *types.Basic, *types.Array:

@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/types"
 	"sort"
+
+	"ratchet/internal/propose/search/names"
 )
 
 // perSite bounds the replacements of one identifier.
@@ -216,7 +218,7 @@ func exchanged(r *region, n ast.Node, emit emitter) {
 			changes := append(renamed(r, uses[a], b.Name()), renamed(r, uses[b], a.Name())...)
 			emit(mutation{
 				site: s, weight: 0.5 + 0.5*r.lex.Kinship(a.Name(), b.Name()), changes: changes,
-				what: "`" + a.Name() + "` and `" + b.Name() + "` in " + quote(r.text(s)) + " should be exchanged",
+				what: "`" + a.Name() + "` and `" + b.Name() + "` in " + names.Quote(r.text(s)) + " should be exchanged",
 			})
 		}
 		if len(uses[a]) < 2 {
@@ -228,7 +230,7 @@ func exchanged(r *region, n ast.Node, emit emitter) {
 			}
 			emit(mutation{
 				site: s, weight: 0.5 * c.weight, changes: renamed(r, uses[a], c.text),
-				what: "every `" + a.Name() + "` in " + quote(r.text(s)) + " should be `" + c.text + "`",
+				what: "every `" + a.Name() + "` in " + names.Quote(r.text(s)) + " should be `" + c.text + "`",
 			})
 		}
 	}

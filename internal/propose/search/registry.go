@@ -1,6 +1,10 @@
 package search
 
-import "go/ast"
+import (
+	"go/ast"
+
+	"ratchet/internal/propose/search/names"
+)
 
 // mutation is one way to change a region.
 type mutation struct {
@@ -82,28 +86,6 @@ func families() []family {
 	}
 }
 
-// quote shortens source for a hypothesis.
-func quote(s string) string {
-	const most = 60
-	out := make([]rune, 0, most)
-	space := false
-	for _, c := range s {
-		if c == '\n' || c == '\t' || c == ' ' || c == '\r' {
-			space = len(out) > 0
-			continue
-		}
-		if space {
-			out = append(out, ' ')
-			space = false
-		}
-		if len(out) >= most {
-			return "`" + string(out) + "…`"
-		}
-		out = append(out, c)
-	}
-	return "`" + string(out) + "`"
-}
-
 // becomes emits a replacement of one node by text.
 func becomes(r *region, n ast.Node, text string, weight float64, emit emitter, imports ...string) {
 	old := r.text(n)
@@ -111,7 +93,7 @@ func becomes(r *region, n ast.Node, text string, weight float64, emit emitter, i
 		return
 	}
 	emit(mutation{
-		site: n, weight: weight, what: quote(old) + " should be " + quote(text),
+		site: n, weight: weight, what: names.Quote(old) + " should be " + names.Quote(text),
 		changes: []change{r.replace(n, text)}, imports: imports,
 	})
 }

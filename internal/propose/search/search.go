@@ -93,28 +93,28 @@ func (p *Proposer) Name() string { return Name }
 
 // Propose implements propose.Proposer. Without failing search problems or
 // without suspects there is nothing to propose.
-func (p *Proposer) Propose(ctx context.Context, r propose.Request) ([]model.Candidate, error) {
+func (p *Proposer) Propose(ctx context.Context, r propose.Request) (propose.Proposal, error) {
 	if r.N <= 0 || len(r.Brief.Weakest) == 0 || len(r.Brief.Suspects) == 0 {
-		return nil, nil
+		return propose.Proposal{}, nil
 	}
 	q := p.query(r)
 	grounds := q.grounds()
 	queues := make([][]ranked, 0, len(grounds))
 	for _, g := range grounds {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("search for repairs of %s: %w", r.Brief.Repo, err)
+			return propose.Proposal{}, fmt.Errorf("search for repairs of %s: %w", r.Brief.Repo, err)
 		}
 		queues = append(queues, q.collect(g))
 	}
 	if err := q.take(ctx, newStream(queues).next, r.N); err != nil {
-		return nil, err
+		return propose.Proposal{}, err
 	}
 	if len(q.out) < r.N && p.cfg.Pairs > 0 {
 		if err := q.take(ctx, q.pairs(), r.N); err != nil {
-			return nil, err
+			return propose.Proposal{}, err
 		}
 	}
-	return q.out, nil
+	return propose.Proposal{Candidates: q.out}, nil
 }
 
 // query is one call of Propose at work.

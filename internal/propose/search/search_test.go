@@ -24,7 +24,7 @@ import (
 func proposeAll(t testing.TB, p *Proposer, r propose.Request) []model.Candidate {
 	got, err := p.Propose(context.Background(), r)
 	require.NoError(t, err)
-	return got
+	return got.Candidates
 }
 
 // TestCandidatesCompile checks mutants with an importer that the proposer does not use.
@@ -217,8 +217,9 @@ func TestConcurrentProposalsAgree(t *testing.T) {
 	results := make([][]model.Candidate, 4)
 	var group errgroup.Group
 	for i := range results {
-		group.Go(func() (err error) {
-			results[i], err = p.Propose(context.Background(), r)
+		group.Go(func() error {
+			got, err := p.Propose(context.Background(), r)
+			results[i] = got.Candidates
 			return err
 		})
 	}

@@ -1,5 +1,6 @@
 // Package names compares identifiers: by the words they are made of, by words
-// that name the two sides of one thing, and by their letters.
+// that name the two sides of one thing, and by their letters. It also says how a
+// hypothesis cites source.
 package names
 
 import (

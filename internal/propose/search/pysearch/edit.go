@@ -3,6 +3,7 @@ package pysearch
 import (
 	"strings"
 
+	"ratchet/internal/propose/search/names"
 	"ratchet/internal/pysrc"
 )
 
@@ -32,7 +33,7 @@ func (r *Region) swap(at, old Span, text string, weight float64, emit emitter) {
 		return
 	}
 	emit(Mutation{
-		Site: at, Weight: weight, What: quote(was) + " should be " + quote(text),
+		Site: at, Weight: weight, What: names.Quote(was) + " should be " + names.Quote(text),
 		Changes: []Change{{old.Off, old.End, text}},
 	})
 }
@@ -40,7 +41,7 @@ func (r *Region) swap(at, old Span, text string, weight float64, emit emitter) {
 // operatorBecomes emits a replacement of an operator of e.
 func (r *Region) operatorBecomes(e *pysrc.Expr, o pysrc.Operator, text string, weight float64, emit emitter) {
 	emit(Mutation{
-		Site: site(e), Weight: weight, What: "`" + o.Text + "` in " + quote(r.text(e)) + " should be `" + text + "`",
+		Site: site(e), Weight: weight, What: "`" + o.Text + "` in " + names.Quote(r.text(e)) + " should be `" + text + "`",
 		Changes: []Change{{o.Off, o.End, text}},
 	})
 }

@@ -1,6 +1,9 @@
 package pysearch
 
-import "ratchet/internal/pysrc"
+import (
+	"ratchet/internal/propose/search/names"
+	"ratchet/internal/pysrc"
+)
 
 func arithmeticOptions(op string) []option {
 	switch op {
@@ -51,7 +54,7 @@ func assignment(r *Region, s *pysrc.Stmt, emit emitter) {
 	}
 	change := func(to string, w float64) {
 		emit(Mutation{
-			Site: siteOf(s), Weight: w, What: "`" + op.Text + "` in " + quote(r.code(s)) + " should be `" + to + "`",
+			Site: siteOf(s), Weight: w, What: "`" + op.Text + "` in " + names.Quote(r.code(s)) + " should be `" + to + "`",
 			Changes: []Change{{op.Off, op.End, to}},
 		})
 	}

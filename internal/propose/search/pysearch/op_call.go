@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strings"
 
+	"ratchet/internal/propose/search/names"
 	"ratchet/internal/pysrc"
 )
 
@@ -124,7 +125,7 @@ func argumentOrder(r *Region, e *pysrc.Expr, emit emitter) {
 	exchange := func(a, b *pysrc.Expr, w float64) {
 		emit(Mutation{
 			Site: site(e), Weight: w, Changes: []Change{{a.Off, a.End, r.text(b)}, {b.Off, b.End, r.text(a)}},
-			What: quote(r.text(a)) + " and " + quote(r.text(b)) + " in " + quote(r.text(e)) + " should be swapped",
+			What: names.Quote(r.text(a)) + " and " + names.Quote(r.text(b)) + " in " + names.Quote(r.text(e)) + " should be swapped",
 		})
 	}
 	for i, a := range args {
@@ -156,7 +157,7 @@ func arguments(r *Region, e *pysrc.Expr, emit emitter) {
 	for i, a := range args {
 		if len(args) > 1 || a.Kind == pysrc.KeywordExpr || r.optional(e) {
 			emit(Mutation{
-				Site: site(e), Weight: 0.7, What: quote(r.text(a)) + " in " + quote(r.text(e)) + " should be removed",
+				Site: site(e), Weight: 0.7, What: names.Quote(r.text(a)) + " in " + names.Quote(r.text(e)) + " should be removed",
 				Changes: []Change{without(args, i)},
 			})
 		}
@@ -174,7 +175,7 @@ func arguments(r *Region, e *pysrc.Expr, emit emitter) {
 			at = args[len(args)-1].End
 		}
 		emit(Mutation{
-			Site: site(e), Weight: o.weight, What: quote(o.text) + " is missing in " + quote(r.text(e)),
+			Site: site(e), Weight: o.weight, What: names.Quote(o.text) + " is missing in " + names.Quote(r.text(e)),
 			Changes: []Change{{at, at, text}},
 		})
 	}

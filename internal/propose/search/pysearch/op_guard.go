@@ -1,6 +1,9 @@
 package pysearch
 
-import "ratchet/internal/pysrc"
+import (
+	"ratchet/internal/propose/search/names"
+	"ratchet/internal/pysrc"
+)
 
 // entryGuards adds an early return for empty, missing, zero and negative
 // parameters at the start of a function, and an error where tests expect one.
@@ -164,7 +167,7 @@ func loopGuards(r *Region, s *pysrc.Stmt, emit emitter) {
 	exits = append(exits, r.text(t)+" = 0")
 	for j, exit := range exits {
 		c, ok := r.after(s, r.block("if "+r.text(t)+" < 0", exit))
-		insert(siteOf(s), 1/(1+0.6*float64(j)), "a guard is missing after "+quote(r.code(s))+": `if "+r.text(t)+" < 0: "+exit+"`", emit)(c, ok)
+		insert(siteOf(s), 1/(1+0.6*float64(j)), "a guard is missing after "+names.Quote(r.code(s))+": `if "+r.text(t)+" < 0: "+exit+"`", emit)(c, ok)
 	}
 }
 
@@ -190,7 +193,7 @@ func exits(r *Region, s *pysrc.Stmt, emit emitter) {
 	last := s.Block[len(s.Block)-1]
 	add := func(text string, w float64) {
 		c, ok := r.ending(s.Block, text)
-		insert(siteOf(last), w, quote(text)+" is missing at the end of "+quote(r.head(s)), emit)(c, ok)
+		insert(siteOf(last), w, names.Quote(text)+" is missing at the end of "+names.Quote(r.head(s)), emit)(c, ok)
 	}
 	if r.loop(s) != nil {
 		add("break", 1)

@@ -3,6 +3,7 @@ package pysearch
 import (
 	"strings"
 
+	"ratchet/internal/propose/search/names"
 	"ratchet/internal/pysrc"
 )
 
@@ -22,10 +23,10 @@ func repeated(r *Region, s *pysrc.Stmt, emit emitter) {
 	}
 	if loop := r.loop(s); loop != nil {
 		c, ok := r.after(loop, text)
-		insert(siteOf(s), 0.7, quote(text)+" should be repeated after the loop", emit)(c, ok)
+		insert(siteOf(s), 0.7, names.Quote(text)+" should be repeated after the loop", emit)(c, ok)
 		for i, cond := range r.leftovers(s) {
 			c, ok := r.after(loop, "if "+cond+":\n"+r.mod.unit+r.relativeTo(text))
-			insert(siteOf(s), 0.9/float64(i+1), quote(text)+" should be repeated after the loop if `"+cond+"`", emit)(c, ok)
+			insert(siteOf(s), 0.9/float64(i+1), names.Quote(text)+" should be repeated after the loop if `"+cond+"`", emit)(c, ok)
 		}
 	}
 	count := 0
@@ -35,7 +36,7 @@ func repeated(r *Region, s *pysrc.Stmt, emit emitter) {
 		}
 		count++
 		c, ok := r.ending(b.Block, text)
-		insert(siteOf(b.Block[len(b.Block)-1]), 0.25, quote(text)+" is missing at the end of "+quote(r.head(b)), emit)(c, ok)
+		insert(siteOf(b.Block[len(b.Block)-1]), 0.25, names.Quote(text)+" is missing at the end of "+names.Quote(r.head(b)), emit)(c, ok)
 	}
 }
 
@@ -81,7 +82,7 @@ func resets(r *Region, s *pysrc.Stmt, emit emitter) {
 				return
 			}
 			c, ok := r.ending(b.Block, text)
-			insert(siteOf(b.Block[len(b.Block)-1]), 0.7, "`"+text+"` is missing at the end of "+quote(r.head(b)), emit)(c, ok)
+			insert(siteOf(b.Block[len(b.Block)-1]), 0.7, "`"+text+"` is missing at the end of "+names.Quote(r.head(b)), emit)(c, ok)
 			if b.Kind == "if" && len(r.chain(b)) == 1 {
 				c, ok := r.after(b, r.block("else", text))
 				insert(siteOf(b), 0.7, "`"+text+"` is missing in an else branch", emit)(c, ok)
@@ -153,7 +154,7 @@ func updates(r *Region, s *pysrc.Stmt, emit emitter) {
 		}
 		for i, step := range []string{v.name + " += 1", v.name + " -= 1"} {
 			c, ok := r.ending(s.Block, step)
-			insert(siteOf(last), w*(1-0.4*float64(i)), "`"+step+"` is missing at the end of "+quote(r.head(s)), emit)(c, ok)
+			insert(siteOf(last), w*(1-0.4*float64(i)), "`"+step+"` is missing at the end of "+names.Quote(r.head(s)), emit)(c, ok)
 		}
 	}
 }
@@ -196,9 +197,9 @@ func records(r *Region, s *pysrc.Stmt, emit emitter) {
 		key := r.text(a.Parts[0])
 		for i, text := range r.marks(held, key) {
 			c, ok := r.ending(s.Block, text)
-			insert(siteOf(s), 1/float64(1+i), quote(text)+" is missing", emit)(c, ok)
+			insert(siteOf(s), 1/float64(1+i), names.Quote(text)+" is missing", emit)(c, ok)
 			c, ok = r.after(s, text)
-			insert(siteOf(s), 0.8/float64(1+i), quote(text)+" is missing after the branch", emit)(c, ok)
+			insert(siteOf(s), 0.8/float64(1+i), names.Quote(text)+" is missing after the branch", emit)(c, ok)
 		}
 	}
 }
@@ -240,13 +241,13 @@ func missingReturn(r *Region, s *pysrc.Stmt, emit emitter) {
 	}
 	last := s.Block[len(s.Block)-1]
 	if last.Kind == "expr" && r.value(last) != nil && last.Tokens[0].Text != "yield" && !last.IsDocstring() {
-		emit(Mutation{Site: siteOf(last), Weight: 1, What: quote(r.code(last)) + " should be returned", Changes: []Change{{last.Off, last.Off, "return "}}})
+		emit(Mutation{Site: siteOf(last), Weight: 1, What: names.Quote(r.code(last)) + " should be returned", Changes: []Change{{last.Off, last.Off, "return "}}})
 	}
 	if last.Kind == "return" || last.Kind == "raise" {
 		return
 	}
 	if t := r.target(last); last.Kind == "assign" && t != nil && r.value(last) != nil {
-		emit(Mutation{Site: siteOf(last), Weight: 0.6, What: quote(r.code(last)) + " should return its value", Changes: []Change{{last.Off, r.value(last).Off, "return "}}})
+		emit(Mutation{Site: siteOf(last), Weight: 0.6, What: names.Quote(r.code(last)) + " should return its value", Changes: []Change{{last.Off, r.value(last).Off, "return "}}})
 	}
 	count := 0
 	for i := len(r.vars) - 1; i >= 0 && count < 5; i-- {

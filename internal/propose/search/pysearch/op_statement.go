@@ -1,6 +1,9 @@
 package pysearch
 
-import "ratchet/internal/pysrc"
+import (
+	"ratchet/internal/propose/search/names"
+	"ratchet/internal/pysrc"
+)
 
 // removed takes a statement out.
 func removed(r *Region, s *pysrc.Stmt, emit emitter) {
@@ -33,11 +36,11 @@ func removed(r *Region, s *pysrc.Stmt, emit emitter) {
 	}
 	if s.Kind == "decorator" {
 		at := Change{s.Off - len(s.Indent), r.lineEnd(s.End) + 1, ""}
-		insert(siteOf(s), w, quote(r.code(s))+" should be removed", emit)(at, at.End <= len(r.mod.src))
+		insert(siteOf(s), w, names.Quote(r.code(s))+" should be removed", emit)(at, at.End <= len(r.mod.src))
 		return
 	}
 	c, ok := r.remove(list)
-	insert(siteOf(s), w, quote(r.code(s))+" should be removed", emit)(c, ok)
+	insert(siteOf(s), w, names.Quote(r.code(s))+" should be removed", emit)(c, ok)
 }
 
 // removedClause takes out an else or elif branch, and the first branch of several.
@@ -45,11 +48,11 @@ func removedClause(r *Region, s *pysrc.Stmt, emit emitter) {
 	switch s.Kind {
 	case "elif", "else", "finally":
 		c, ok := r.remove([]*pysrc.Stmt{s})
-		insert(siteOf(s), 1, "the branch "+quote(r.head(s))+" should be removed", emit)(c, ok && !s.Inline)
+		insert(siteOf(s), 1, "the branch "+names.Quote(r.head(s))+" should be removed", emit)(c, ok && !s.Inline)
 	case "if":
 		chain := r.chain(s)
 		if len(chain) > 1 && chain[1].Kind == "elif" && !s.Inline {
-			insert(siteOf(s), 0.6, "the branch "+quote(r.head(s))+" should be removed", emit)(Change{s.Off, chain[1].Off + 2, ""}, true)
+			insert(siteOf(s), 0.6, "the branch "+names.Quote(r.head(s))+" should be removed", emit)(Change{s.Off, chain[1].Off + 2, ""}, true)
 		}
 	}
 }
@@ -66,14 +69,14 @@ func removedElement(r *Region, e *pysrc.Expr, emit emitter) {
 			return
 		}
 		for i, x := range e.Parts {
-			emit(Mutation{Site: site(e), Weight: 0.5, What: quote(r.text(x)) + " should be removed", Changes: []Change{without(e.Parts, i)}})
+			emit(Mutation{Site: site(e), Weight: 0.5, What: names.Quote(r.text(x)) + " should be removed", Changes: []Change{without(e.Parts, i)}})
 		}
 	case pysrc.IfClause:
 		start := e.Off
 		for start > 0 && (r.mod.src[start-1] == ' ' || r.mod.src[start-1] == '\t') {
 			start--
 		}
-		emit(Mutation{Site: site(e), Weight: 1, What: quote(r.text(e)) + " should be removed", Changes: []Change{{start, e.End, ""}}})
+		emit(Mutation{Site: site(e), Weight: 1, What: names.Quote(r.text(e)) + " should be removed", Changes: []Change{{start, e.End, ""}}})
 	}
 }
 
@@ -81,7 +84,7 @@ func removedElement(r *Region, e *pysrc.Expr, emit emitter) {
 func unwrapped(r *Region, s *pysrc.Stmt, emit emitter) {
 	switch {
 	case s.Kind == "while" && !leaves(s):
-		emit(Mutation{Site: siteOf(s), Weight: 0.3, What: quote(r.head(s)) + " should be a branch", Changes: []Change{{s.Off, s.Off + 5, "if"}}})
+		emit(Mutation{Site: siteOf(s), Weight: 0.3, What: names.Quote(r.head(s)) + " should be a branch", Changes: []Change{{s.Off, s.Off + 5, "if"}}})
 		return
 	case s.Kind != "if" || s.Inline || r.list[s] == nil || s.Block[0].Inline:
 		return
@@ -90,20 +93,20 @@ func unwrapped(r *Region, s *pysrc.Stmt, emit emitter) {
 	end := chain[len(chain)-1].End
 	if text, ok := r.relative(s.Block); ok && !terminates(s.Block) {
 		emit(Mutation{
-			Site: siteOf(s), Weight: 0.7, What: "the body of " + quote(r.head(s)) + " should always run",
+			Site: siteOf(s), Weight: 0.7, What: "the body of " + names.Quote(r.head(s)) + " should always run",
 			Changes: []Change{{s.Off, end, r.indented(text, s.Indent)}},
 		})
 	}
 	if last := chain[len(chain)-1]; last.Kind == "else" && !last.Block[0].Inline {
 		if text, ok := r.relative(last.Block); ok {
 			emit(Mutation{
-				Site: siteOf(s), Weight: 0.7, What: "the else branch of " + quote(r.head(s)) + " should run in any case",
+				Site: siteOf(s), Weight: 0.7, What: "the else branch of " + names.Quote(r.head(s)) + " should run in any case",
 				Changes: []Change{{last.Off, last.End, r.indented(text, s.Indent)}},
 			})
 		}
 	}
 	if len(chain) == 1 {
-		emit(Mutation{Site: siteOf(s), Weight: 0.25, What: quote(r.head(s)) + " should be a loop", Changes: []Change{{s.Off, s.Off + 2, "while"}}})
+		emit(Mutation{Site: siteOf(s), Weight: 0.25, What: names.Quote(r.head(s)) + " should be a loop", Changes: []Change{{s.Off, s.Off + 2, "while"}}})
 	}
 }
 
@@ -174,7 +177,7 @@ func (r *Region) outdented(s *pysrc.Stmt, emit emitter) {
 			return
 		}
 		c, ok := r.after(head, r.plainText(s))
-		r.move(s, c, ok, "after "+quote(r.head(around)), w, emit)
+		r.move(s, c, ok, "after "+names.Quote(r.head(around)), w, emit)
 		around, w = around.Parent, 0.6*w
 		if around == nil || around == r.root || around.Kind == "def" || around.Kind == "class" {
 			return
@@ -218,7 +221,7 @@ func (r *Region) move(s *pysrc.Stmt, to Change, ok bool, where string, w float64
 		}
 	}
 	emit(Mutation{
-		Site: siteOf(s), Weight: w, What: quote(r.code(s)) + " should stand " + where,
+		Site: siteOf(s), Weight: w, What: names.Quote(r.code(s)) + " should stand " + where,
 		Changes: []Change{from, to},
 	})
 }
@@ -241,7 +244,7 @@ func (r *Region) exchangedWithNext(s *pysrc.Stmt, emit emitter) {
 		w = 0.1
 	}
 	emit(Mutation{
-		Site: siteOf(s), Weight: w, What: quote(r.code(s)) + " should come after " + quote(r.code(next)),
+		Site: siteOf(s), Weight: w, What: names.Quote(r.code(s)) + " should come after " + names.Quote(r.code(next)),
 		Changes: []Change{{s.Off, s.End, r.code(next)}, {next.Off, next.End, r.code(s)}},
 	})
 }
@@ -267,14 +270,14 @@ func (r *Region) shareVariable(a, b *pysrc.Stmt) bool {
 func missingElse(r *Region, s *pysrc.Stmt, emit emitter) {
 	switch s.Kind {
 	case "elif":
-		emit(Mutation{Site: siteOf(s), Weight: 0.8, What: quote(r.head(s)) + " should not depend on the branch before", Changes: []Change{{s.Off, s.Off + 4, "if"}}})
+		emit(Mutation{Site: siteOf(s), Weight: 0.8, What: names.Quote(r.head(s)) + " should not depend on the branch before", Changes: []Change{{s.Off, s.Off + 4, "if"}}})
 	case "if":
 		list, i := r.list[s], r.place[s]
 		if s.Inline || i == 0 {
 			return
 		}
 		if p := list[i-1]; (p.Kind == "if" || p.Kind == "elif") && !p.Inline {
-			emit(Mutation{Site: siteOf(s), Weight: 1, What: quote(r.head(s)) + " should be an alternative to the branch before", Changes: []Change{{s.Off, s.Off + 2, "elif"}}})
+			emit(Mutation{Site: siteOf(s), Weight: 1, What: names.Quote(r.head(s)) + " should be an alternative to the branch before", Changes: []Change{{s.Off, s.Off + 2, "elif"}}})
 		}
 	case "assign", "augassign", "expr", "return":
 		r.missingElseOf(s, emit)
@@ -292,7 +295,7 @@ func (r *Region) missingElseOf(s *pysrc.Stmt, emit emitter) {
 		return
 	}
 	emit(Mutation{
-		Site: siteOf(s), Weight: 0.8, What: quote(r.code(s)) + " should be in an else branch",
+		Site: siteOf(s), Weight: 0.8, What: names.Quote(r.code(s)) + " should be in an else branch",
 		Changes: []Change{{s.Off, s.Off, "else:" + r.newline() + s.Indent + r.mod.unit}},
 	})
 }

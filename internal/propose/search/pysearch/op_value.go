@@ -3,6 +3,7 @@ package pysearch
 import (
 	"strings"
 
+	"ratchet/internal/propose/search/names"
 	"ratchet/internal/pysrc"
 )
 
@@ -166,7 +167,7 @@ func (r *Region) bothReturns(s *pysrc.Stmt, e *pysrc.Expr, emit emitter) {
 			w = 1
 		}
 		emit(Mutation{
-			Site: siteOf(s), Weight: w / float64(count), What: quote(r.code(s)) + " and " + quote(r.code(o)) + " should be swapped",
+			Site: siteOf(s), Weight: w / float64(count), What: names.Quote(r.code(s)) + " and " + names.Quote(r.code(o)) + " should be swapped",
 			Changes: []Change{{e.Off, e.End, r.text(x)}, {x.Off, x.End, r.text(e)}},
 		})
 	}
@@ -202,7 +203,7 @@ func (r *Region) swapped(e *pysrc.Expr, emit emitter) {
 			}
 			emit(Mutation{
 				Site: site(e), Weight: 0.6, Changes: []Change{{x.Off, x.End, r.text(y)}, {y.Off, y.End, r.text(x)}},
-				What: quote(r.text(y)) + " and " + quote(r.text(x)) + " in " + quote(r.text(e)) + " should be swapped",
+				What: names.Quote(r.text(y)) + " and " + names.Quote(r.text(x)) + " in " + names.Quote(r.text(e)) + " should be swapped",
 			})
 		}
 	}
@@ -360,7 +361,7 @@ func (r *Region) inPlace(e *pysrc.Expr, emit emitter) {
 		r.becomes(e, r.text(f.Parts[0])+"[::-1]", 1, emit)
 	}
 	if r.parent[e] == nil && s.Kind == "assign" && changesItsObject(f.Name) {
-		emit(Mutation{Site: siteOf(s), Weight: 1, What: quote(r.text(e)) + " has no value", Changes: []Change{{s.Off, e.Off, ""}}})
+		emit(Mutation{Site: siteOf(s), Weight: 1, What: names.Quote(r.text(e)) + " has no value", Changes: []Change{{s.Off, e.Off, ""}}})
 	}
 }
 
@@ -375,7 +376,7 @@ func (r *Region) lostResult(e *pysrc.Expr, emit emitter) {
 	default:
 		return
 	}
-	emit(Mutation{Site: site(e), Weight: 1, What: "the result of " + quote(r.text(e)) + " is lost", Changes: []Change{{e.Off, e.Off, r.text(to) + " = "}}})
+	emit(Mutation{Site: site(e), Weight: 1, What: "the result of " + names.Quote(r.text(e)) + " is lost", Changes: []Change{{e.Off, e.Off, r.text(to) + " = "}}})
 }
 
 // changesItsObject says that a method changes its object and returns nothing.

@@ -3,6 +3,7 @@ package pysearch
 import (
 	"sort"
 
+	"ratchet/internal/propose/search/names"
 	"ratchet/internal/pysrc"
 )
 
@@ -240,7 +241,7 @@ func exchanged(r *Region, s *pysrc.Stmt, emit emitter) {
 			}
 			emit(Mutation{
 				Site: siteOf(s), Weight: 0.5 + 0.5*r.mod.lex.Kinship(a, b), Changes: append(renamed(uses[a], b), renamed(uses[b], a)...),
-				What: "`" + a + "` and `" + b + "` in " + quote(r.code(s)) + " should be exchanged",
+				What: "`" + a + "` and `" + b + "` in " + names.Quote(r.code(s)) + " should be exchanged",
 			})
 		}
 		if len(uses[a]) < 2 {
@@ -252,7 +253,7 @@ func exchanged(r *Region, s *pysrc.Stmt, emit emitter) {
 			}
 			emit(Mutation{
 				Site: siteOf(s), Weight: 0.5 * o.weight, Changes: renamed(uses[a], o.text),
-				What: "every `" + a + "` in " + quote(r.code(s)) + " should be `" + o.text + "`",
+				What: "every `" + a + "` in " + names.Quote(r.code(s)) + " should be `" + o.text + "`",
 			})
 		}
 	}

@@ -50,25 +50,3 @@ func (m *Module) Valid(data []byte) error {
 	}
 	return nil
 }
-
-// quote shortens source for a hypothesis.
-func quote(s string) string {
-	const most = 60
-	out := make([]rune, 0, most)
-	space := false
-	for _, c := range s {
-		if c == '\n' || c == '\t' || c == ' ' || c == '\r' {
-			space = len(out) > 0
-			continue
-		}
-		if space {
-			out = append(out, ' ')
-			space = false
-		}
-		if len(out) >= most {
-			return "`" + string(out) + "…`"
-		}
-		out = append(out, c)
-	}
-	return "`" + string(out) + "`"
-}

@@ -1,0 +1,373 @@
+package answer
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ratchet/internal/model"
+	"ratchet/internal/patch/lenient"
+)
+
+// draft is what a JSON answer says, before its edits are applied.
+type draft struct {
+	hypothesis string
+	gain       float64
+	targets    []string
+	records    []record
+	diff       string
+	err        error // it is an answer, but one of its edits is none
+}
+
+// record is one edit. full says that it is all of the file.
+type record struct {
+	lenient.Replacement
+	full bool
+}
+
+// The names under which models write the fields, the right one first.
+var (
+	hypothesisNames = []string{"hypothesis", "rationale", "reason", "reasoning", "explanation", "description", "summary", "title"}
+	gainNames       = []string{"expected_gain", "gain", "expected_improvement", "expected_score_gain", "score_gain", "improvement"}
+	targetNames     = []string{"targets", "target", "problems", "problem_ids", "problem_id", "tests", "target_problems"}
+	editNames       = []string{"edits", "edit", "changes", "modifications", "replacements", "patches", "operations", "files", "search_replace", "blocks"}
+	diffNames       = []string{"diff", "patch", "unified_diff", "git_diff"}
+	wrapNames       = []string{"answer", "result", "response", "candidate", "output", "arguments", "parameters", "input", "final"}
+
+	pathNames    = []string{"path", "file", "filename", "file_path", "filepath", "file_name", "target_file"}
+	searchNames  = []string{"search", "old_str", "old_string", "old", "old_text", "old_code", "original", "before", "find", "search_block", "from"}
+	replaceNames = []string{"replace", "new_str", "new_string", "new", "new_text", "new_code", "replacement", "updated", "after", "replace_block", "replace_with", "to"}
+	contentNames = []string{"content", "contents", "code", "text"}
+	fullNames    = []string{"full_content", "full_file", "complete_file", "whole_file", "file_content", "new_content"}
+)
+
+// choose returns the last value that holds edits or a diff. Single edits one
+// after another belong together. What follows something that could not be read
+// may be a piece of it: that must be a whole answer by itself.
+func (s scan) choose() (draft, bool) {
+	for i := len(s.values) - 1; i >= 0; i-- {
+		o, isObject := s.values[i].(map[string]any)
+		if i >= s.outer && !(isObject && (fold(o).has(editNames) || fold(o).has(diffNames)) && !isSingle(fold(o))) {
+			continue
+		}
+		if isObject && isSingle(fold(o)) {
+			return s.singles()
+		}
+		if d, ok := read(s.values[i], 0); ok {
+			return d, true
+		}
+	}
+	return draft{}, false
+}
+
+// singles joins the values that are one edit each.
+func (s scan) singles() (draft, bool) {
+	var out draft
+	for _, v := range s.values[:s.outer] {
+		o, ok := v.(map[string]any)
+		if !ok || !isSingle(fold(o)) {
+			continue
+		}
+		d := single(o)
+		d.records, d.diff = append(out.records, d.records...), out.diff+d.diff
+		if d.err == nil {
+			d.err = out.err
+		}
+		out = d
+	}
+	return out, len(out.records) > 0 || out.diff != ""
+}
+
+// single reads an object that is one edit, or the diff of one file.
+func single(o map[string]any) draft {
+	d, _ := read(o, 0)
+	if !isEdit(fold(o)) {
+		d.diff = ""
+		d.addEdits([]any{o})
+	}
+	return d
+}
+
+// maxWraps is how many objects may be round an answer.
+const maxWraps = 4
+
+func read(v any, depth int) (draft, bool) {
+	if depth > maxWraps {
+		return draft{}, false
+	}
+	switch v := v.(type) {
+	case []any:
+		return readList(v, depth)
+	case map[string]any:
+		return readObject(v, depth)
+	case string: // arguments of a tool call are JSON in a string
+		if inner := objects(v); strings.HasPrefix(strings.TrimSpace(v), "{") && len(inner.values) == 1 {
+			return read(inner.values[0], depth+1)
+		}
+	}
+	return draft{}, false
+}
+
+// readList takes a list of edits for an answer, or a list with one answer in it.
+func readList(list []any, depth int) (draft, bool) {
+	var d draft
+	d.addEdits(list)
+	if len(d.records) > 0 || d.diff != "" {
+		return d, true
+	}
+	if len(list) == 1 {
+		return read(list[0], depth+1)
+	}
+	return draft{}, false
+}
+
+func readObject(raw map[string]any, depth int) (draft, bool) {
+	o := fold(raw)
+	d := draft{hypothesis: asText(o.first(hypothesisNames)), gain: asGain(o.first(gainNames)), targets: asTargets(o.first(targetNames))}
+	d.diff = asText(o.first(diffNames))
+	if isEdit(o) {
+		d.addEdits([]any{raw})
+	}
+	switch e := o.first(editNames).(type) {
+	case []any:
+		d.addEdits(e)
+	case map[string]any:
+		d.addMap(e)
+	case string:
+		if inner, ok := read(e, depth+1); ok {
+			d.records, d.err = append(d.records, inner.records...), inner.err
+		} else {
+			d.diff = strings.TrimSpace(d.diff + "\n" + e)
+		}
+	}
+	if len(d.records) > 0 || strings.TrimSpace(d.diff) != "" || d.err != nil {
+		return d, true
+	}
+	for _, name := range wrapNames {
+		if inner, ok := read(o[name], depth+1); ok {
+			if inner.hypothesis == "" {
+				inner.hypothesis = d.hypothesis
+			}
+			return inner, true
+		}
+	}
+	return draft{}, false
+}
+
+// fields are those of an object, by their names in lower case and with _.
+type fields map[string]any
+
+func fold(o map[string]any) fields {
+	out := fields{}
+	for k, v := range o {
+		name := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(snake(k)))
+		if _, twice := out[name]; !twice || name == k { // the right spelling wins
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// snake turns oldStr into old_Str.
+func snake(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		if r >= 'A' && r <= 'Z' && i > 0 && s[i-1] >= 'a' && s[i-1] <= 'z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// first returns the field with the first of these names that has a value.
+func (f fields) first(names []string) any {
+	for _, n := range names {
+		if v, ok := f[n]; ok && v != nil && v != "" {
+			return v
+		}
+	}
+	return nil
+}
+
+func (f fields) has(names []string) bool {
+	for _, n := range names {
+		if _, ok := f[n]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func isEdit(f fields) bool {
+	return f.has(pathNames) && f.has(replaceNames) && f.has(searchNames)
+}
+
+// isSingle says whether an object is for one file, so that others beside it belong
+// to the same answer.
+func isSingle(f fields) bool {
+	return isEdit(f) || f.has(pathNames) && f.first(diffNames) != nil && f.first(editNames) == nil
+}
+
+func (d *draft) addMap(m map[string]any) {
+	if f := fold(m); f.has(pathNames) {
+		d.addEdits([]any{m})
+		return
+	}
+	for _, name := range sortedKeys(m) { // path by path
+		switch e := m[name].(type) {
+		case map[string]any:
+			one := map[string]any{"path": name}
+			for k, v := range e {
+				one[k] = v
+			}
+			d.addEdits([]any{one})
+		case []any:
+			for _, v := range e {
+				if o, ok := v.(map[string]any); ok {
+					o["path"] = name
+					d.addEdits([]any{o})
+				}
+			}
+		}
+	}
+}
+
+func (d *draft) addEdits(list []any) {
+	for i, v := range list {
+		if s, ok := v.(string); ok { // a block or a diff as a string
+			d.diff += s + "\n"
+			continue
+		}
+		o, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		if err := d.addEdit(fold(o)); err != nil && d.err == nil {
+			d.err = &Error{Kind: NotUnderstood, Detail: fmt.Sprintf("edit %d: %v", i+1, err)}
+		}
+	}
+}
+
+func (d *draft) addEdit(f fields) error {
+	r := record{Replacement: lenient.Replacement{Path: asText(f.first(pathNames))}}
+	r.Search, r.Replace = asText(f.first(searchNames)), asText(f.first(replaceNames))
+	action := strings.ToLower(asText(f.first([]string{"action", "type", "operation", "op"})))
+	switch {
+	case f.has(replaceNames) && (f.has(searchNames) || action == "create" || action == "add"):
+	case f.has(diffNames):
+		d.diff += withHeader(r.Path, asText(f.first(diffNames))) + "\n"
+		return nil
+	case f.has(fullNames):
+		r.Replace, r.full = asText(f.first(fullNames)), true
+	case f.has(contentNames):
+		r.Replace = asText(f.first(contentNames)) // a new file, or refused: it may as well be a piece
+	case strings.HasPrefix(action, "delete") || strings.HasPrefix(action, "remove"):
+		d.diff += "*** Delete File: " + firstLine(r.Path) + "\n"
+		return nil
+	case !f.has(pathNames) && !f.has(searchNames) && !f.has(replaceNames):
+		return nil // no edit at all
+	default:
+		return fmt.Errorf("it needs path, search and replace")
+	}
+	d.records = append(d.records, r)
+	return nil
+}
+
+// withHeader puts a header before hunks that have none.
+func withHeader(name, diff string) string {
+	name = firstLine(name)
+	if name == "" || !strings.HasPrefix(strings.TrimSpace(diff), "@@") {
+		return diff
+	}
+	return "--- a/" + name + "\n+++ b/" + name + "\n" + strings.TrimLeft(diff, "\n")
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+// whole turns the whole files among the records into edits: a new file needs no
+// old lines, an old one is quoted from its first line to its last.
+func (d draft) whole(tree model.Tree) []lenient.Replacement {
+	var out []lenient.Replacement
+	for _, r := range d.records {
+		if f, ok := tree.Find(path.Clean(r.Path)); ok && r.full {
+			r.Search = string(f.Data)
+		}
+		out = append(out, r.Replacement)
+	}
+	return out
+}
+
+func asText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any: // a list of lines
+		var lines []string
+		for _, l := range v {
+			s, ok := l.(string)
+			if !ok {
+				return ""
+			}
+			lines = append(lines, strings.TrimSuffix(s, "\n"))
+		}
+		return strings.Join(lines, "\n")
+	}
+	return ""
+}
+
+// asGain reads a share or a percentage; what is no number is no expectation.
+func asGain(v any) float64 {
+	s, ok := v.(string)
+	if !ok {
+		return 0
+	}
+	s = strings.TrimPrefix(strings.TrimSpace(s), "+")
+	number := strings.TrimRight(s, "% abcdefghijklmnopqrstuvwxyz")
+	g, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsNaN(g) || g <= 0 {
+		return 0
+	}
+	if g > 1 || len(number) < len(s) && strings.Contains(s, "%") {
+		g /= 100
+	}
+	return math.Min(g, 1)
+}
+
+// Limits of the targets.
+const (
+	maxTargets = 50
+	maxTarget  = 300
+)
+
+func asTargets(v any) []string {
+	var list []any
+	switch v := v.(type) {
+	case []any:
+		list = v
+	case string:
+		for _, s := range strings.Split(v, ",") {
+			list = append(list, s)
+		}
+	}
+	var out []string
+	for _, t := range list {
+		s, _ := t.(string)
+		s = strings.TrimSpace(s)
+		odd := strings.ContainsFunc(s, func(r rune) bool { return printable(r) != r && r != ' ' })
+		if s == "" || len(s) > maxTarget || odd || len(out) == maxTargets {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
