@@ -29,6 +29,11 @@ type Brief struct {
 	Failures []FailureNote `json:"failures"`
 	// Tried are past attempts, as given.
 	Tried []TriedNote `json:"tried"`
+	// Reflections are what was learnt from earlier generations, the latest first, as given.
+	Reflections []ReflectionNote `json:"reflections,omitempty"`
+	// Hints are words of people who steer the campaign, the latest first, as given.
+	// Unlike all other texts they are meant as advice to a proposer.
+	Hints []HintNote `json:"hints,omitempty"`
 	// Notes are remarks for people: what was cut, what could not be measured.
 	Notes []string `json:"notes"`
 }
@@ -83,4 +88,22 @@ type TriedNote struct {
 	Hypothesis string `json:"hypothesis"`
 	Outcome    string `json:"outcome"`
 	Reason     string `json:"reason"`
+}
+
+// ReflectionNote is what was learnt from one generation. Its texts are untrusted:
+// a model wrote them that had read untrusted text.
+type ReflectionNote struct {
+	Generation int    `json:"generation"`
+	Outcome    string `json:"outcome"`
+	Worked     string `json:"worked"`
+	Failed     string `json:"failed"`
+	Surprised  string `json:"surprised"`
+	Learn      string `json:"learn"`
+}
+
+// HintNote is what a person advises.
+type HintNote struct {
+	By   string    `json:"by"`
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
 }

@@ -20,8 +20,10 @@ const (
 	RequestApproval   = "RequestApproval"
 	KeepChange        = "KeepChange"
 	RevertChange      = "RevertChange"
+	ReflectGeneration = "ReflectGeneration"
 	RecordGeneration  = "RecordGeneration"
 	FinishCampaign    = "FinishCampaign"
+	SteerCampaign     = "SteerCampaign"
 )
 
 // OpenCampaignInput names the campaign; its row exists.
@@ -41,6 +43,10 @@ type OpenCampaignResult struct {
 	StopStale   int              `json:"stop_stale"`
 	BudgetWall  time.Duration    `json:"budget_wall"`
 	BudgetSand  time.Duration    `json:"budget_sandbox"`
+	BudgetToken int64            `json:"budget_tokens,omitempty"`
+	BudgetMoney float64          `json:"budget_money,omitempty"`
+	Model       bool             `json:"model,omitempty"`  // a proposer calls a model
+	Paused      bool             `json:"paused,omitempty"` // a person has paused it
 	Approval    Approval         `json:"approval"`
 	Next        int              `json:"next"` // number of the next generation
 	Stale       int              `json:"stale"`
@@ -125,6 +131,10 @@ type ProposeCandidatesResult struct {
 	Candidates int    `json:"candidates"`
 	Refused    int    `json:"refused"`
 	Spans      []Span `json:"spans"`
+	// Exhausted says that the budget has no room for another model call.
+	Exhausted bool `json:"exhausted,omitempty"`
+	// Notes are remarks for people: which proposer could not work, and why.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // ScreenCandidatesInput asks for one shard of the generation's attempts.
@@ -229,6 +239,43 @@ type RecordGenerationResult struct {
 	Note  GenerationNote          `json:"note"`
 	State model.GenerationOutcome `json:"state"`
 	Score float64                 `json:"score"`
+	// Tokens and Money are what the campaign has spent on models so far.
+	Tokens int64   `json:"tokens,omitempty"`
+	Money  float64 `json:"money,omitempty"`
+}
+
+// ReflectGenerationInput asks for the reflection on a turn that is decided, or
+// whose change waits for a person.
+type ReflectGenerationInput struct {
+	Campaign   string    `json:"campaign"`
+	Generation int       `json:"generation"`
+	Brief      string    `json:"brief"`
+	Now        time.Time `json:"now"`
+}
+
+// ReflectGenerationResult says what was learnt, in one line; empty when there was
+// no answer, which is never an error.
+type ReflectGenerationResult struct {
+	Learnt string `json:"learnt,omitempty"`
+	Spans  []Span `json:"spans"`
+}
+
+// SteerCampaignInput writes what a person did into the campaign's audit trail. Key
+// is the update's id: the same again changes nothing.
+type SteerCampaignInput struct {
+	Campaign string                  `json:"campaign"`
+	Key      string                  `json:"key"`
+	Kind     model.CampaignEventKind `json:"kind"`
+	By       string                  `json:"by"`
+	Why      string                  `json:"why,omitempty"`
+	Text     string                  `json:"text,omitempty"`
+	Budget   *BudgetChange           `json:"budget,omitempty"`
+	Now      time.Time               `json:"now"`
+}
+
+// SteerCampaignResult holds the budget that counts now.
+type SteerCampaignResult struct {
+	Budget model.Budget `json:"budget"`
 }
 
 // FinishCampaignInput ends a campaign's row and writes its report.

@@ -26,6 +26,10 @@ type Carry struct {
 	FailureCursor int64    `json:"failure_cursor,omitempty"`
 	Coverage      TreeNote `json:"coverage"`
 	Turns         int      `json:"turns,omitempty"` // generations done since the campaign was started
+	// Fresh is the generation that was next when failures, a hint or a larger budget
+	// came last: generations that kept nothing count from there.
+	Fresh int    `json:"fresh,omitempty"`
+	Hint  string `json:"hint,omitempty"` // the last one, in short, for the scoreboard
 }
 
 // TreeNote is an artifact that was made for the tree of one commit.
@@ -55,6 +59,10 @@ type Scoreboard struct {
 	Rejected   int              `json:"rejected"`
 	Paused     bool             `json:"paused"`
 	Waiting    string           `json:"waiting,omitempty"` // change that waits for a person
+	Model      bool             `json:"model,omitempty"`   // a proposer calls a model
+	Budget     model.Budget     `json:"budget"`
+	Spent      model.Budget     `json:"spent"`          // of the same, without wall time
+	Hint       string           `json:"hint,omitempty"` // the last one, in short
 	Recent     []GenerationNote `json:"recent"`
 }
 
@@ -77,6 +85,9 @@ type GenerationInput struct {
 	Proposers  []string `json:"proposers"`
 	Coverage   TreeNote `json:"coverage"`
 	Approval   Approval `json:"approval"`
+	// Model says that a proposer calls a model: the slow activities of models run
+	// on their own queue, and each turn ends with a reflection.
+	Model bool `json:"model,omitempty"`
 }
 
 // Approval says who decides on a proven change, and what happens without an answer.
@@ -94,10 +105,16 @@ type GenerationResult struct {
 	Score    float64                 `json:"score"`
 	Coverage TreeNote                `json:"coverage"`
 	Sandbox  time.Duration           `json:"sandbox"`
+	// Tokens and Money are what the campaign has spent on models so far, and
+	// Exhausted says that its budget has no room for another call.
+	Tokens    int64   `json:"tokens,omitempty"`
+	Money     float64 `json:"money,omitempty"`
+	Exhausted bool    `json:"exhausted,omitempty"`
 }
 
-// ChangeInput starts the life of a change.
+// ChangeInput starts the life of a change. Proposers may never decide on it.
 type ChangeInput struct {
+	Proposers  []string `json:"proposers,omitempty"`
 	ID         string   `json:"id"`
 	Campaign   string   `json:"campaign"`
 	Generation int      `json:"generation"`
@@ -133,4 +150,20 @@ type FailuresArrived struct {
 type Verdict struct {
 	By  string `json:"by"`
 	Why string `json:"why"`
+}
+
+// Hint is a person's advice to the proposers of a campaign.
+type Hint struct {
+	By   string `json:"by"`
+	Text string `json:"text"`
+}
+
+// BudgetChange sets new limits; nil leaves one as it is, 0 takes one away.
+type BudgetChange struct {
+	By      string         `json:"by"`
+	Why     string         `json:"why"`
+	Wall    *time.Duration `json:"wall,omitempty"`
+	Sandbox *time.Duration `json:"sandbox,omitempty"`
+	Tokens  *int64         `json:"tokens,omitempty"`
+	Money   *float64       `json:"money,omitempty"`
 }

@@ -33,6 +33,8 @@ const (
 	UpdatePauseCampaign  = "PauseCampaign"
 	UpdateResumeCampaign = "ResumeCampaign"
 	UpdateStopCampaign   = "StopCampaign"
+	UpdateHintCampaign   = "HintCampaign"
+	UpdateChangeBudget   = "ChangeBudget"
 	UpdateApproveChange  = "ApproveChange"
 	UpdateRejectChange   = "RejectChange"
 

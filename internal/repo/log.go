@@ -47,6 +47,15 @@ func (r *Repo) FindTrailer(ctx context.Context, tip, stop, key, value string) (h
 	return hash, found, err
 }
 
+// Descends says whether a commit is ancestor, or follows it along first parents.
+func (r *Repo) Descends(ctx context.Context, commit, ancestor string) (found bool, err error) {
+	err = r.history(ctx, commit, func(c *object.Commit) bool {
+		found = c.Hash.String() == ancestor
+		return !found
+	})
+	return found, err
+}
+
 // history visits commits along first parents until visit returns false.
 func (r *Repo) history(ctx context.Context, from string, visit func(*object.Commit) bool) error {
 	next := from

@@ -69,6 +69,27 @@ func TestFindTrailer(t *testing.T) {
 	}
 }
 
+func TestDescends(t *testing.T) {
+	ctx := context.Background()
+	r := newRepo(t)
+	base := commit(t, r, "", "base", "a", "1").Hash
+	two := commit(t, r, base, "Two", "a", "2").Hash
+	three := commit(t, r, two, "Three", "a", "3").Hash
+	aside := commit(t, r, base, "Aside", "b", "1").Hash
+	for _, x := range []struct {
+		commit, ancestor string
+		want             bool
+	}{
+		{three, base, true}, {three, two, true}, {two, two, true}, {two, three, false}, {aside, two, false}, {base, aside, false},
+	} {
+		got, err := r.Descends(ctx, x.commit, x.ancestor)
+		require.NoError(t, err)
+		require.Equal(t, x.want, got)
+	}
+	_, err := r.Descends(ctx, strings.Repeat("0", 40), base)
+	require.ErrorIs(t, err, repo.ErrNoRef)
+}
+
 func TestRevert(t *testing.T) {
 	ctx := context.Background()
 	r := newRepo(t)

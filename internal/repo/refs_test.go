@@ -109,9 +109,22 @@ func TestRefNames(t *testing.T) {
 	require.ErrorIs(t, err, repo.ErrInvalid, "git allows it, but it is outside refs/")
 }
 
-// TestConcurrentSetRef has goroutines, processes and the git command put commits
-// on one branch while others pack it: all commits must be in its history.
+// TestConcurrentSetRef has goroutines and processes put commits on one branch,
+// beside a git that packs it, and beside one that commits to it: all commits must
+// be in its history. Both at once is more than git itself bears: three processes of
+// git update-ref beside git pack-refs lost 7 to 17 of 180 commits (git 2.39.5 on
+// Linux 6.18), because a value that git packed and replaced within a second can be
+// taken for the one before.
 func TestConcurrentSetRef(t *testing.T) {
+	for name, c := range map[string]struct {
+		byGit int
+		pack  bool
+	}{"beside pack-refs": {pack: true}, "beside update-ref": {byGit: 25}} {
+		t.Run(name, func(t *testing.T) { testConcurrentSetRef(t, c.byGit, c.pack) })
+	}
+}
+
+func testConcurrentSetRef(t *testing.T, byGit int, pack bool) {
 	ctx := context.Background()
 	r := newRepo(t)
 	require.NoError(t, r.SetRef(ctx, main, "", commit(t, r, "", "root", "f", "1").Hash))
@@ -121,14 +134,7 @@ func TestConcurrentSetRef(t *testing.T) {
 	const goroutines, processes, each = 3, 2, 25
 	var writers, packer errgroup.Group
 	for i := range goroutines {
-		writers.Go(func() error {
-			for j := range each {
-				if err := addCommit(r, fmt.Sprintf("goroutine%d-%d", i, j)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		writers.Go(func() error { return addCommits(r, fmt.Sprintf("goroutine%d", i), each) })
 	}
 	for i := range processes {
 		cmd := exec.Command(os.Args[0], r.Path(), fmt.Sprintf("process%d", i), fmt.Sprint(each))
@@ -141,10 +147,10 @@ func TestConcurrentSetRef(t *testing.T) {
 			return err
 		})
 	}
-	writers.Go(func() error { return commitWithGit(t, r.Path(), each) })
+	writers.Go(func() error { return commitWithGit(t, r.Path(), byGit) })
 	var done atomic.Bool
 	packer.Go(func() error {
-		for !done.Load() {
+		for pack && !done.Load() {
 			if out, err := gitCommand(t, r.Path(), "pack-refs", "--all").CombinedOutput(); err != nil {
 				return fmt.Errorf("pack-refs: %w: %s", err, out)
 			}
@@ -159,13 +165,22 @@ func TestConcurrentSetRef(t *testing.T) {
 	require.NoError(t, err)
 	log, err := r.Log(ctx, tip, 0)
 	require.NoError(t, err)
-	require.Len(t, log, 1+(goroutines+processes+1)*each, "no update is lost")
 	subjects := map[string]bool{}
 	for _, e := range log {
 		subjects[e.Subject] = true
 	}
+	require.Equal(t, 1+(goroutines+processes)*each+byGit, len(log), "an update is lost")
 	require.Len(t, subjects, len(log), "none is there twice")
 	fsck(t, r.Path())
+}
+
+func addCommits(r *repo.Repo, name string, n int) error {
+	for i := range n {
+		if err := addCommit(r, fmt.Sprintf("%s-%d", name, i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commitWithGit puts commits on main with the git command's compare-and-swap.

@@ -64,15 +64,36 @@ type Generation struct {
 	Rounds       int      `json:"rounds"`
 	Candidates   int      `json:"candidates"`
 	Screened     int      `json:"screened"`
+	Cost         TurnCost `json:"cost"`
+}
+
+// TurnCost is what one generation used up.
+type TurnCost struct {
+	Tokens         int64   `json:"tokens"`
+	Money          float64 `json:"money"` // in the currency of the endpoints' prices
+	Calls          int64   `json:"calls"` // to models, failed ones too
+	WallSeconds    float64 `json:"wall_seconds"`
+	SandboxSeconds float64 `json:"sandbox_seconds"` // summed over sandboxes
 }
 
 // Cost is what the campaign used up.
 type Cost struct {
 	Tokens         int64   `json:"tokens"`
+	Money          float64 `json:"money"` // in the currency of the endpoints' prices
+	Calls          int64   `json:"calls"` // to models, failed ones too
 	WallSeconds    float64 `json:"wall_seconds"`
 	SandboxSeconds float64 `json:"sandbox_seconds"` // summed over sandboxes
 	// OrchestrationSeconds is wall time in which no sandbox, proposer or model call ran.
 	OrchestrationSeconds float64 `json:"orchestration_seconds"`
+	// PerKept is what one kept change cost, with all that was tried for it; absent when none is kept.
+	PerKept *PerKept `json:"per_kept,omitempty"`
+}
+
+// PerKept is the campaign's cost divided by its kept changes.
+type PerKept struct {
+	Tokens         float64 `json:"tokens"`
+	Money          float64 `json:"money"`
+	SandboxSeconds float64 `json:"sandbox_seconds"`
 }
 
 // Build reads a campaign's rows. It may be called while the campaign runs.
@@ -85,12 +106,16 @@ func Build(ctx context.Context, s *store.Store, name string) (Report, error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return Report{}, err
 	}
-	return From(row, gens, time.Now()), nil
+	spent, err := s.Spent(ctx, name)
+	if err != nil {
+		return Report{}, err
+	}
+	return From(row, gens, spent, time.Now()), nil
 }
 
-// From makes the report of a campaign from its rows; now ends the wall time of
-// one that still runs.
-func From(row model.Campaign, gens []model.Generation, now time.Time) Report {
+// From makes the report of a campaign from its rows. spent is what its model calls
+// have cost up to now; now ends the wall time of one that still runs.
+func From(row model.Campaign, gens []model.Generation, spent model.Cost, now time.Time) Report {
 	r := Report{
 		Campaign: row.Name, Repo: row.Repo, Branch: strings.TrimPrefix(row.Branch, "refs/heads/"),
 		Baseline: Baseline{Flaky: []string{}}, Generations: []Generation{},
@@ -105,7 +130,8 @@ func From(row model.Campaign, gens []model.Generation, now time.Time) Report {
 	for _, g := range gens {
 		r.add(g)
 	}
-	r.Cost = cost(row, gens, now)
+	r.Cost = cost(row, gens, spent, now)
+	r.Cost.PerKept = r.Cost.perKept(r.Kept)
 	return r
 }
 
@@ -126,13 +152,18 @@ func (r *Report) add(g model.Generation) {
 		Change: g.Change, Commit: g.Commit, RevertCommit: g.RevertCommit,
 		ParentScore: g.ParentScore, Score: g.Score, Fixed: list(g.Fixed), Broken: list(g.Broken),
 		Reason: g.Reason, EValue: g.EValue, Level: g.Level, Rounds: g.Rounds,
-		Candidates: g.Candidates, Screened: g.Screened,
+		Candidates: g.Candidates, Screened: g.Screened, Cost: turnCost(g.Cost),
 	})
 }
 
+func turnCost(c model.Cost) TurnCost {
+	return TurnCost{Tokens: c.Tokens, Money: c.Money, Calls: c.Calls, WallSeconds: c.Wall.Seconds(), SandboxSeconds: c.Sandbox.Seconds()}
+}
+
 // cost adds up the baseline's and the generations' costs; wall time runs from the
-// campaign's creation to its end.
-func cost(row model.Campaign, gens []model.Generation, now time.Time) Cost {
+// campaign's creation to its end. Model calls are counted from their own rows, those
+// of a generation under way too.
+func cost(row model.Campaign, gens []model.Generation, spent model.Cost, now time.Time) Cost {
 	end := now
 	if row.Stopped != "" {
 		end = row.Updated
@@ -144,9 +175,18 @@ func cost(row model.Campaign, gens []model.Generation, now time.Time) Cost {
 	}
 	busy := sum.Wall - sum.Orchestration
 	return Cost{
-		Tokens: sum.Tokens, WallSeconds: wall.Seconds(), SandboxSeconds: sum.Sandbox.Seconds(),
+		Tokens: spent.Tokens, Money: spent.Money, Calls: spent.Calls, WallSeconds: wall.Seconds(), SandboxSeconds: sum.Sandbox.Seconds(),
 		OrchestrationSeconds: max(0, wall-busy).Seconds(),
 	}
+}
+
+// perKept divides by the changes that were kept.
+func (c Cost) perKept(kept int) *PerKept {
+	if kept == 0 {
+		return nil
+	}
+	n := float64(kept)
+	return &PerKept{Tokens: float64(c.Tokens) / n, Money: c.Money / n, SandboxSeconds: c.SandboxSeconds / n}
 }
 
 // list is never null in JSON.
