@@ -4,6 +4,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,6 +17,8 @@ import (
 	"ratchet/benchmarks"
 	"ratchet/internal/artifact"
 	"ratchet/internal/campaign"
+	"ratchet/internal/llm"
+	"ratchet/internal/llm/backends"
 	"ratchet/internal/propose"
 	"ratchet/internal/protocol"
 	"ratchet/internal/store"
@@ -39,7 +42,11 @@ type Config struct {
 	// Suites and Proposers make what a specification names: the package's own
 	// Suites and Proposers when nil.
 	Suites    func(campaign.Spec) ([]benchmarks.Suite, error)
-	Proposers func(campaign.Spec) ([]propose.Proposer, error)
+	Proposers func(campaign.Spec, Callers) ([]propose.Proposer, error)
+	// Models makes the clients of model servers. When it is nil Activities has a pool
+	// of its own, which reads the keys of servers with Getenv; nil finds none.
+	Models *llm.Pool
+	Getenv func(string) string
 	// Trace, which may be nil, is told when an activity has passed a point at which
 	// something became durable, as <activity>/<point>: "begin" for each, "end" or
 	// the kind of its error, and between them those that the activity names, such
@@ -71,7 +78,10 @@ type Activities struct {
 	repos     string
 	log       *slog.Logger
 	suites    func(campaign.Spec) ([]benchmarks.Suite, error)
-	proposers func(campaign.Spec) ([]propose.Proposer, error)
+	proposers func(campaign.Spec, Callers) ([]propose.Proposer, error)
+	models    *llm.Pool
+	own       *llm.Pool // models, when nobody else closes it
+	room      *room
 	trace     func(ctx context.Context, point string)
 	host      *host
 }
@@ -93,10 +103,35 @@ func New(c Config) (*Activities, error) {
 	if c.Trace == nil {
 		c.Trace = func(context.Context, string) {}
 	}
+	own, err := c.pool()
+	if err != nil {
+		return nil, err
+	}
 	return &Activities{
+		own: own, models: cmp.Or(c.Models, own),
 		store: c.Store, artifacts: c.Artifacts, boxes: c.Boxes, repos: c.Repos, log: c.Logger,
-		suites: c.Suites, proposers: c.Proposers, trace: c.Trace, host: newHost(),
+		suites: c.Suites, proposers: c.Proposers, room: newRoom(), trace: c.Trace, host: newHost(),
 	}, nil
+}
+
+// pool makes the pool that Activities has where it is given none.
+func (c Config) pool() (*llm.Pool, error) {
+	if c.Models != nil {
+		return nil, nil
+	}
+	if c.Getenv == nil {
+		c.Getenv = func(string) string { return "" }
+	}
+	return llm.NewPool(llm.PoolConfig{Backends: backends.All(), Getenv: c.Getenv, Logger: c.Logger})
+}
+
+// Close ends model calls under way and lets go of their connections. Activities
+// that are run afterwards find no model server. It may be called twice, and does
+// nothing to a pool that was given.
+func (a *Activities) Close() {
+	if a.own != nil {
+		a.own.Close()
+	}
 }
 
 // RegisterMain adds the short activities to a worker of the main queue.
@@ -110,6 +145,13 @@ func (a *Activities) RegisterMain(r worker.ActivityRegistry) {
 	register(a, r, protocol.RevertChange, a.RevertChange)
 	register(a, r, protocol.RecordGeneration, a.RecordGeneration)
 	register(a, r, protocol.FinishCampaign, a.FinishCampaign)
+	register(a, r, protocol.SteerCampaign, a.SteerCampaign)
+}
+
+// RegisterLLM adds the activities that call models to a worker of their queue.
+func (a *Activities) RegisterLLM(r worker.ActivityRegistry) {
+	register(a, r, protocol.ProposeCandidates, a.ProposeCandidates)
+	register(a, r, protocol.ReflectGeneration, a.ReflectGeneration)
 }
 
 // RegisterSandbox adds the activities that run sandboxes to a worker of their queue.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"ratchet/internal/campaign"
 	"ratchet/internal/diagnose"
@@ -116,9 +117,6 @@ func (a *Activities) unfinished(ctx context.Context, in protocol.DiagnoseWeaknes
 // latest ones.
 const citedFailures = 50
 
-// pastGenerations is how many generations a brief looks back on.
-const pastGenerations = 3
-
 // brief gathers what is known and has it diagnosed.
 func (a *Activities) brief(ctx context.Context, t *target, generation int, parent string, view model.Tree, cov model.Coverage) (diagnose.Brief, error) {
 	rates, err := a.rates(ctx, t.row)
@@ -129,24 +127,47 @@ func (a *Activities) brief(ctx context.Context, t *target, generation int, paren
 	if err != nil {
 		return diagnose.Brief{}, err
 	}
-	var past []model.Attempt
-	for g := max(1, generation-pastGenerations); g < generation; g++ {
-		more, err := a.store.Attempts(ctx, t.row.Name, g)
-		if err != nil {
-			return diagnose.Brief{}, err
-		}
-		past = append(past, more...)
+	past, err := a.past(ctx, t, generation)
+	if err != nil {
+		return diagnose.Brief{}, err
 	}
 	tree, err := t.repo.TreeHash(ctx, parent)
 	if err != nil {
 		return diagnose.Brief{}, err
 	}
-	return diagnose.Diagnose(diagnose.Input{
+	b, err := diagnose.Diagnose(diagnose.Input{
 		Campaign: t.row.Name, Repo: t.row.Source, Generation: generation, Parent: parent, ParentTree: tree,
 		Problems: t.problems, Rates: diagnoseRates(rates), Coverage: cov, Failures: failures,
 		Attempts: past, Tree: view, Harness: t.harness,
 		Roots: guessRoots(t.spec), Allowed: t.policy().Allowed,
 	})
+	if err != nil {
+		return b, err
+	}
+	return b, a.advise(ctx, &b)
+}
+
+// cited is how many hints, and how many reflections, a brief holds: the latest.
+const cited = 5
+
+// advise adds what people and earlier generations have to say.
+func (a *Activities) advise(ctx context.Context, b *diagnose.Brief) error {
+	events, err := a.store.CampaignEvents(ctx, b.Campaign)
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(events) {
+		if e.Kind == model.EventHint && len(b.Hints) < cited {
+			b.Hints = append(b.Hints, diagnose.HintNote{By: e.By, Text: e.Text, At: e.At})
+		}
+	}
+	learnt, err := a.store.Reflections(ctx, b.Campaign, cited)
+	for _, r := range learnt {
+		b.Reflections = append(b.Reflections, diagnose.ReflectionNote{
+			Generation: r.Generation, Outcome: r.Outcome, Worked: r.Worked, Failed: r.Failed, Surprised: r.Surprised, Learn: r.Learn,
+		})
+	}
+	return err
 }
 
 func diagnoseRates(rates map[string]trial.Rate) map[string]diagnose.Rate {

@@ -3,10 +3,12 @@ package activities
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"go.temporal.io/sdk/temporal"
 
 	"ratchet/internal/artifact"
+	"ratchet/internal/llm"
 	"ratchet/internal/protocol"
 	"ratchet/internal/repo"
 	"ratchet/internal/store"
@@ -69,6 +71,10 @@ func kindOf(err error) string {
 		errors.Is(err, repo.ErrEmpty), errors.Is(err, repo.ErrUnsupported), errors.Is(err, repo.ErrInvalid),
 		errors.Is(err, repo.ErrSignIn):
 		return protocol.ErrBadInput
+	case modelAway(err), errors.Is(err, store.ErrWait):
+		return protocol.ErrUnavailable
+	case modelRefuses(err), errors.Is(err, llm.ErrBudget), errors.Is(err, store.ErrNoBudget):
+		return protocol.ErrBadInput
 	case errors.Is(err, store.ErrFenced):
 		return protocol.ErrFenced
 	case errors.Is(err, repo.ErrConflict), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNewer),
@@ -80,4 +86,18 @@ func kindOf(err error) string {
 		return protocol.ErrUnavailable
 	}
 	return ""
+}
+
+// modelAway says that a model server cannot be used now, and may be later.
+func modelAway(err error) bool {
+	return isAny(err, llm.ErrUnavailable, llm.ErrOverloaded, llm.ErrDeadline, llm.ErrTruncated, llm.ErrMalformed)
+}
+
+// modelRefuses says that a model server will not answer as things are configured.
+func modelRefuses(err error) bool {
+	return !modelAway(err) && isAny(err, llm.ErrAuth, llm.ErrNoModel, llm.ErrRequest, llm.ErrContext)
+}
+
+func isAny(err error, kinds ...error) bool {
+	return slices.ContainsFunc(kinds, func(k error) bool { return errors.Is(err, k) })
 }

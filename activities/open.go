@@ -45,7 +45,11 @@ func (a *Activities) importRepo(ctx context.Context, row model.Campaign, spec ca
 	if err := os.RemoveAll(path); err != nil {
 		return row, fmt.Errorf("import %s: remove what is left of an earlier import: %w", row.Source, err)
 	}
-	if err := repo.Import(ctx, row.Source, path, repo.ImportOptions{}); err != nil {
+	source, at, err := a.origin(ctx, row, spec)
+	if err != nil {
+		return row, err
+	}
+	if err := repo.Import(ctx, source, path, repo.ImportOptions{}); err != nil {
 		return row, err
 	}
 	r, err := repo.Open(ctx, path)
@@ -59,7 +63,7 @@ func (a *Activities) importRepo(ctx context.Context, row model.Campaign, spec ca
 	if err := recoverRefs(ctx, r); err != nil {
 		return row, err
 	}
-	base, err := r.Resolve(ctx, spec.Base)
+	base, err := r.Resolve(ctx, at)
 	if err != nil {
 		return row, err
 	}
@@ -76,6 +80,23 @@ func (a *Activities) importRepo(ctx context.Context, row model.Campaign, spec ca
 		c.Repo, c.Base, c.Best, c.Branch = path, base, base, protocol.BranchRef(row.Name)
 		return nil
 	})
+}
+
+// origin is the repository that a campaign's own is made from, and what it starts
+// at there. A fork starts in its parent's repository, at a commit that the source
+// does not have; failures and pushes still go by the source.
+func (a *Activities) origin(ctx context.Context, row model.Campaign, spec campaign.Spec) (source, at string, err error) {
+	if row.Parent == "" {
+		return row.Source, spec.Base, nil
+	}
+	parent, err := a.store.Campaign(ctx, row.Parent)
+	if err != nil {
+		return "", "", err
+	}
+	if parent.Repo == "" || row.ForkedAt == "" {
+		return "", "", &BadInput{Op: "fork campaign", Object: row.Parent, Cause: "it has no repository or no commit to start from", Hint: "fork a campaign that has started"}
+	}
+	return parent.Repo, row.ForkedAt, nil
 }
 
 // reconcile repairs torn refs and checks that the branch is where the store
@@ -205,12 +226,13 @@ func (a *Activities) view(ctx context.Context, row model.Campaign, spec campaign
 	out := protocol.OpenCampaignResult{
 		Repo: row.Source, Base: row.Base,
 		Generations: spec.Search.Generations, Candidates: spec.Search.Candidates, Parallel: spec.Search.Parallel,
-		StopScore: spec.Search.Stop.Score, StopStale: spec.Search.Stop.Stale,
-		BudgetWall: spec.Budget.Wall.Std(), BudgetSand: spec.Budget.Sandbox.Std(),
+		StopScore: spec.Search.Stop.Score, StopStale: spec.Search.Stop.Stale, Model: spec.Model(),
 		Approval: approval(spec), Created: row.Created, Stopped: row.Stopped, Notes: notes, Cost: row.Cost, Next: 1,
 	}
+	caps := budget(row, spec)
+	out.BudgetWall, out.BudgetSand, out.BudgetToken, out.BudgetMoney = caps.Wall, caps.Sandbox, caps.Tokens, caps.Money
 	for _, p := range spec.Proposers {
-		out.Proposers = append(out.Proposers, string(p.Kind))
+		out.Proposers = append(out.Proposers, p.ID())
 	}
 	if row.Baseline != nil && row.Current != nil {
 		out.Measured, out.Baseline, out.Score = true, row.Baseline.Score, row.Current.Score
@@ -232,8 +254,30 @@ func (a *Activities) view(ctx context.Context, row model.Campaign, spec campaign
 	for _, g := range gens {
 		tally(&out, g)
 	}
-	err = a.waiting(ctx, row.Name, &out)
-	return out, err
+	return out, errors.Join(a.steered(ctx, row.Name, &out), a.waiting(ctx, row.Name, &out))
+}
+
+// steered takes over what people did, and what models have cost: calls are counted
+// whether or not their generation was recorded.
+func (a *Activities) steered(ctx context.Context, campaign string, out *protocol.OpenCampaignResult) error {
+	spent, err := a.store.Spent(ctx, campaign)
+	if err != nil {
+		return err
+	}
+	out.Cost.Tokens, out.Cost.Money, out.Cost.Calls = spent.Tokens, spent.Money, spent.Calls
+	events, err := a.store.CampaignEvents(ctx, campaign)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		switch e.Kind {
+		case model.EventPaused:
+			out.Paused = true
+		case model.EventResumed:
+			out.Paused = false
+		}
+	}
+	return nil
 }
 
 // tally counts one stored generation.

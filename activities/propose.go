@@ -5,36 +5,19 @@ import (
 	"errors"
 	"fmt"
 
-	"ratchet/internal/campaign"
 	"ratchet/internal/diagnose"
 	"ratchet/internal/model"
 	"ratchet/internal/patch"
 	"ratchet/internal/propose"
-	"ratchet/internal/propose/search"
 	"ratchet/internal/protocol"
 	"ratchet/internal/store"
 	"ratchet/internal/trial"
 )
 
-// Proposers makes the proposers that a specification names.
-func Proposers(spec campaign.Spec) ([]propose.Proposer, error) {
-	var out []propose.Proposer
-	for _, p := range spec.Proposers {
-		if p.Kind != campaign.ProposerSearch {
-			return nil, &BadInput{Op: "set up proposer", Object: string(p.Kind), Cause: "unknown kind", Hint: "known: search"}
-		}
-		s, err := search.New(search.Config{})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
 // ProposeCandidates fills a generation with attempts: first those that screened
 // well before and were never landed, then new ones. Idempotent: a generation
-// whose proposal is stored returns that.
+// whose proposal is stored returns that, and until then a question that a model
+// has answered is not asked again.
 func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeCandidatesInput) (out protocol.ProposeCandidatesResult, err error) {
 	p := a.startPulse(ctx, stepLimit, "proposing")
 	defer func() { out.Spans = p.end() }()
@@ -58,7 +41,7 @@ func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeC
 	if err := d.fromQueue(ctx); err != nil {
 		return out, err
 	}
-	if err := p.busy(ctx, func() error { return d.fromProposers(ctx) }); err != nil {
+	if err := d.fromProposers(ctx, f, p, &out); err != nil {
 		return out, err
 	}
 	rows, err := a.store.AddAttempts(ctx, f, in.Campaign, in.Generation, d.attempts)
@@ -66,7 +49,7 @@ func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeC
 		return out, err
 	}
 	a.reached(ctx, "attempts")
-	if err := d.supersede(ctx, f); err != nil {
+	if err := d.supersede(ctx, f, rows); err != nil {
 		return out, err
 	}
 	out.Candidates = len(rows)
@@ -90,7 +73,14 @@ type draft struct {
 	tried    map[string]model.AttemptStatus
 	taken    map[string]bool
 	attempts []model.Attempt
-	old      []model.Attempt // rows that are taken up again here
+	old      []taken // rows that are taken up again here
+}
+
+// taken is a row of the queue and the key that its patch has on this parent; empty
+// when it does not hold here.
+type taken struct {
+	row model.Attempt
+	key string
 }
 
 func (a *Activities) newDraft(ctx context.Context, t *target, in protocol.ProposeCandidatesInput, brief diagnose.Brief) (*draft, error) {
@@ -126,13 +116,14 @@ func (d *draft) fromQueue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		d.old = append(d.old, q)
 		edits, err := patch.Apply(d.code, string(diff))
 		if err != nil || !d.aims(q.Targets) {
+			d.old = append(d.old, taken{row: q})
 			continue
 		}
 		c := model.Candidate{Proposer: q.Proposer, Hypothesis: q.Hypothesis, ExpectedGain: q.ExpectedGain, Targets: q.Targets, Edits: edits}
 		c.Key = patch.Key(edits, d.code)
+		d.old = append(d.old, taken{q, c.Key})
 		if err := d.add(ctx, c); err != nil {
 			return err
 		}
@@ -149,37 +140,25 @@ func (d *draft) aims(targets []string) bool {
 	return false
 }
 
-// fromProposers asks each proposer in turn for what is missing.
-func (d *draft) fromProposers(ctx context.Context) error {
-	ps, err := d.a.proposers(d.t.spec)
-	if err != nil {
-		return err
-	}
-	for _, p := range ps {
-		missing := d.in.Candidates - len(d.attempts)
-		if missing <= 0 {
-			return nil
-		}
-		cs, err := p.Propose(ctx, propose.Request{
-			Brief: d.brief, Tree: d.view, Allowed: d.allowed, Skip: d.skip, N: missing, Seed: d.t.spec.Seed,
-		})
-		if err != nil {
-			return err
-		}
-		for _, c := range cs {
-			if err := d.add(ctx, c); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func (d *draft) allowed(path string) bool { return d.t.policy().Allowed(path) }
 
 func (d *draft) skip(key string) bool {
 	_, tried := d.tried[key]
 	return tried || d.taken[key]
+}
+
+func (d *draft) gate(c model.Candidate) *patch.Refusal { return patch.Gate(d.code, c, d.t.policy()) }
+
+// open is how many candidates may still be added. Those that the gates refused
+// take no box, so they take no place either.
+func (d *draft) open() int {
+	n := d.in.Candidates
+	for _, at := range d.attempts {
+		if at.Status == model.AttemptProposed {
+			n--
+		}
+	}
+	return n
 }
 
 // add puts a candidate through the gates and makes it an attempt. Its patch is
@@ -188,13 +167,8 @@ func (d *draft) add(ctx context.Context, c model.Candidate) error {
 	if d.skip(c.Key) {
 		return nil
 	}
-	d.taken[c.Key] = true
-	at := model.Attempt{
-		Campaign: d.in.Campaign, Generation: d.in.Generation, Key: c.Key, Order: len(d.attempts),
-		ParentTree: d.brief.ParentTree, Proposer: c.Proposer, Hypothesis: c.Hypothesis,
-		ExpectedGain: c.ExpectedGain, Targets: c.Targets, Status: model.AttemptProposed,
-	}
-	if r := patch.Gate(d.code, c, d.t.policy()); r != nil {
+	at := d.attempt(c)
+	if r := d.gate(c); r != nil {
 		at.Status, at.Stage, at.Reason = model.AttemptRefused, "gate", r.String()
 		d.attempts = append(d.attempts, at)
 		return nil
@@ -210,13 +184,41 @@ func (d *draft) add(ctx context.Context, c model.Candidate) error {
 	return nil
 }
 
-// supersede takes the queue's rows out of the queue: what still holds of them
-// are attempts of this generation now.
-func (d *draft) supersede(ctx context.Context, f store.Fence) error {
+// refuse records an answer that never became a candidate. The same answer in an
+// earlier generation is no reason to leave it out: it was paid for again.
+func (d *draft) refuse(proposer string, r propose.Refused) {
+	if d.taken[r.Key] {
+		return
+	}
+	at := d.attempt(model.Candidate{Key: r.Key, Proposer: proposer, Hypothesis: r.Hypothesis})
+	at.Status, at.Stage, at.Reason = model.AttemptRefused, "answer", r.Reason
+	d.attempts = append(d.attempts, at)
+}
+
+func (d *draft) attempt(c model.Candidate) model.Attempt {
+	d.taken[c.Key] = true
+	return model.Attempt{
+		Campaign: d.in.Campaign, Generation: d.in.Generation, Key: c.Key, Order: len(d.attempts),
+		ParentTree: d.brief.ParentTree, Proposer: c.Proposer, Hypothesis: c.Hypothesis,
+		ExpectedGain: c.ExpectedGain, Targets: c.Targets, Status: model.AttemptProposed,
+	}
+}
+
+// supersede takes the queue's rows out of the queue: what still holds of them are
+// attempts of this generation now. What is not among those, because an earlier run
+// of this proposal was stored without it, stays in the queue.
+func (d *draft) supersede(ctx context.Context, f store.Fence, rows []model.Attempt) error {
+	stored := map[string]bool{"": true}
+	for _, r := range rows {
+		stored[r.Key] = true
+	}
 	for _, q := range d.old {
-		q.Status = model.AttemptSuperseded
-		q.Reason = fmt.Sprintf("taken up again in generation %d", d.in.Generation)
-		if err := d.a.store.UpdateAttempt(ctx, f, q); err != nil {
+		if _, tried := d.tried[q.key]; !stored[q.key] && !tried {
+			continue
+		}
+		q.row.Status = model.AttemptSuperseded
+		q.row.Reason = fmt.Sprintf("taken up again in generation %d", d.in.Generation)
+		if err := d.a.store.UpdateAttempt(ctx, f, q.row); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,11 @@ func (a *Activities) RecordGeneration(ctx context.Context, in protocol.RecordGen
 		return out, err
 	}
 	if err == nil && g.Outcome != model.OutcomePending {
-		return recorded(g), nil
+		return a.recorded(ctx, g)
+	}
+	// Whoever made calls in this turn is done or has been given up.
+	if err := a.loseCalls(ctx, f, in.Campaign, in.Generation); err != nil {
+		return out, err
 	}
 	if g, err = a.generation(ctx, g, in); err != nil {
 		return out, err
@@ -34,11 +38,18 @@ func (a *Activities) RecordGeneration(ctx context.Context, in protocol.RecordGen
 		return out, err
 	}
 	a.reached(ctx, "row")
-	return recorded(g), a.phase(ctx, f, in.Campaign, fmt.Sprintf("generation %d: %s", g.N, g.Outcome))
+	if err := a.phase(ctx, f, in.Campaign, fmt.Sprintf("generation %d: %s", g.N, g.Outcome)); err != nil {
+		return out, err
+	}
+	return a.recorded(ctx, g)
 }
 
-func recorded(g model.Generation) protocol.RecordGenerationResult {
-	return protocol.RecordGenerationResult{Note: note(g), State: g.Outcome, Score: g.Score}
+// recorded is a generation's row in short, with what models have cost in all.
+func (a *Activities) recorded(ctx context.Context, g model.Generation) (protocol.RecordGenerationResult, error) {
+	spent, err := a.store.Spent(ctx, g.Campaign)
+	return protocol.RecordGenerationResult{
+		Note: note(g), State: g.Outcome, Score: g.Score, Tokens: spent.Tokens, Money: spent.Money,
+	}, err
 }
 
 func (a *Activities) phase(ctx context.Context, f store.Fence, campaign, phase string) error {
@@ -63,6 +74,11 @@ func (a *Activities) generation(ctx context.Context, old model.Generation, in pr
 		}
 		g.Cost.Orchestration = max(0, g.Cost.Wall-in.Busy)
 	}
+	spent, err := a.store.SpentIn(ctx, in.Campaign, in.Generation)
+	if err != nil {
+		return g, err
+	}
+	g.Cost.Tokens, g.Cost.Money, g.Cost.Calls = spent.Tokens, spent.Money, spent.Calls
 	g.Ended, g.Fixed, g.Broken = in.Ended, []string{}, []string{}
 	if row.Current != nil {
 		g.ParentScore, g.Score = row.Current.Score, row.Current.Score
@@ -104,7 +120,7 @@ func countAttempts(g *model.Generation, rows []model.Attempt) {
 	}
 	if g.Screened == 0 {
 		g.Hypothesis, g.Proposer = rows[0].Hypothesis, rows[0].Proposer
-		g.Reason = fmt.Sprintf("the gates refused all %d candidates; the first: %s", len(rows), rows[0].Reason)
+		g.Reason = fmt.Sprintf("all %d candidates were refused; the first: %s", len(rows), rows[0].Reason)
 	}
 }
 
@@ -197,11 +213,11 @@ func (a *Activities) FinishCampaign(ctx context.Context, in protocol.FinishCampa
 
 // saveReport stores the report as it is at the end.
 func (a *Activities) saveReport(ctx context.Context, row model.Campaign) error {
-	gens, err := a.store.Generations(ctx, row.Name)
+	r, err := report.Build(ctx, a.store, row.Name)
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(report.From(row, gens, row.Updated))
+	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}

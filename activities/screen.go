@@ -123,12 +123,23 @@ func (s *shard) run(ctx context.Context) error {
 	return nil
 }
 
-// screen runs candidates in one suite.
+// screen runs candidates in one suite: those that may share a box, then each of the
+// others in a box of its own.
 func (s *shard) screen(ctx context.Context, suite benchmarks.Suite, aim benchmarks.Target, mine []model.Candidate) error {
 	return s.pulse.measure(ctx, aim.Problems, func() error {
-		return suite.Screen(ctx, aim, benchmarks.Screening{
-			Candidates: mine, Judge: trial.Judge(s.t.problems, s.rates), Shared: shared(s.t.spec),
-		}, func(r benchmarks.Screened) error { return s.take(ctx, r) })
+		for _, together := range []bool{true, false} {
+			cs := slices.DeleteFunc(slices.Clone(mine), func(c model.Candidate) bool { return shared(s.t.spec, c.Proposer) != together })
+			if len(cs) == 0 {
+				continue
+			}
+			err := suite.Screen(ctx, aim, benchmarks.Screening{
+				Candidates: cs, Judge: trial.Judge(s.t.problems, s.rates), Shared: together,
+			}, func(r benchmarks.Screened) error { return s.take(ctx, r) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -141,14 +152,15 @@ func (s *shard) take(ctx context.Context, r benchmarks.Screened) error {
 	return s.emit(ctx, whole)
 }
 
-// shared says whether candidates may share a box: only ratchet's own mutations may.
-func shared(spec campaign.Spec) bool {
+// shared says whether the candidates of a proposer may share a box: only ratchet's
+// own mutations may. It goes by the kind that the campaign file gives the name.
+func shared(spec campaign.Spec, proposer string) bool {
 	for _, p := range spec.Proposers {
-		if p.Kind != campaign.ProposerSearch {
-			return false
+		if p.ID() == proposer {
+			return p.Kind == campaign.ProposerSearch
 		}
 	}
-	return true
+	return false
 }
 
 // aimedAt returns the candidates that have a target in the suite, or none anywhere.
