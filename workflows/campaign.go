@@ -3,7 +3,6 @@ package workflows
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
@@ -36,7 +35,14 @@ type campaign struct {
 	stopping *protocol.Verdict   // set by StopCampaign
 	cancel   workflow.CancelFunc // cancels the generation under way
 	settled  map[string]model.ChangeState
-	spent    time.Duration // sandbox time in this run and before
+	spent    model.Budget // in this run and before; wall time is counted when it is asked for
+
+	steering  workflow.Mutex // one person's request after another
+	steered   bool           // a pause or a resume in this run: the store's word on it may be older
+	budget    *model.Budget  // as a person changed it in this run
+	raises    int            // budget changes in this run
+	exhausted bool           // the budget has no room for another model call
+	ending    bool           // the end is being recorded
 }
 
 func newCampaign(ctx workflow.Context, in protocol.CampaignInput) *campaign {
@@ -46,6 +52,8 @@ func newCampaign(ctx workflow.Context, in protocol.CampaignInput) *campaign {
 		log:     workflow.GetLogger(ctx),
 		settled: map[string]model.ChangeState{},
 		phase:   "opening",
+
+		steering: workflow.NewMutex(ctx),
 	}
 	if in.Carry != nil {
 		c.carry = *in.Carry
@@ -61,13 +69,18 @@ func (c *campaign) run(ctx workflow.Context) (protocol.CampaignResult, error) {
 		return c.result(c.view.Stopped, "it had ended before"), nil
 	}
 	for err == nil {
-		if stop, detail := c.stop(ctx); stop != "" {
+		stop, detail := c.stop(ctx)
+		renew := workflow.GetInfo(ctx).GetContinueAsNewSuggested() && c.view.Waiting == nil
+		switch {
+		case (stop != "" || renew) && !workflow.AllHandlersFinished(ctx):
+			err = drain(ctx) // what a person asks for may change the answer
+		case stop != "":
 			return c.finish(ctx, stop, detail)
-		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && c.view.Waiting == nil {
+		case renew:
 			return protocol.CampaignResult{}, c.continueAsNew(ctx)
+		default:
+			err = c.step(ctx)
 		}
-		err = c.step(ctx)
 	}
 	if c.stopping != nil && temporal.IsCanceledError(err) {
 		return c.finish(ctx, model.StopUser, c.stopDetail())
@@ -107,12 +120,25 @@ func (c *campaign) open(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	c.spent = c.view.Cost.Sandbox
+	c.opened()
 	for _, n := range c.view.Notes {
 		c.log.Warn("repaired while opening", "campaign", c.name, "note", n)
 	}
 	c.tell(ctx, "opened")
 	return c.upsert(ctx)
+}
+
+// opened takes over what the store says, unless a person has said otherwise since
+// it was read.
+func (c *campaign) opened() {
+	cost := c.view.Cost
+	c.spent = model.Budget{Sandbox: cost.Sandbox, Tokens: cost.Tokens, Money: cost.Money}
+	if c.view.Paused && !c.steered {
+		c.carry.Paused = true
+	}
+	if c.carry.Fresh > 0 {
+		c.view.Stale = min(c.view.Stale, max(0, c.view.Next-c.carry.Fresh))
+	}
 }
 
 // step does one thing: waits for a person or a resume, or runs a generation.
@@ -144,14 +170,33 @@ func (c *campaign) stop(ctx workflow.Context) (model.StopReason, string) {
 		return model.StopGenerations, fmt.Sprintf("generations asked for and done: %d", c.in.Turns)
 	case c.in.Turns == 0 && v.Next > v.Generations:
 		return model.StopGenerations, fmt.Sprintf("%d generations are done", v.Generations)
+	case c.exhausted:
+		return model.StopBudget, protocol.NoRoom(c.limits(), c.used(ctx)) + protocol.RaiseHint(c.name)
 	case c.in.Turns == 0 && v.Stale >= v.StopStale:
 		return model.StopStale, fmt.Sprintf("%d generations in a row kept nothing", v.Stale)
-	case v.BudgetWall > 0 && workflow.Now(ctx).Sub(v.Created) >= v.BudgetWall:
-		return model.StopBudget, fmt.Sprintf("the wall time budget of %s is used up", v.BudgetWall)
-	case v.BudgetSand > 0 && c.spent >= v.BudgetSand:
-		return model.StopBudget, fmt.Sprintf("the sandbox time budget of %s is used up", v.BudgetSand)
+	}
+	if reached := protocol.Reached(c.limits(), c.used(ctx)); reached != "" {
+		return model.StopBudget, reached + protocol.RaiseHint(c.name)
 	}
 	return "", ""
+}
+
+// limits is the budget that counts.
+func (c *campaign) limits() model.Budget {
+	if c.budget != nil {
+		return *c.budget
+	}
+	v := &c.view
+	return model.Budget{Wall: v.BudgetWall, Sandbox: v.BudgetSand, Tokens: v.BudgetToken, Money: v.BudgetMoney}
+}
+
+// used is what the campaign has used of its budget up to now.
+func (c *campaign) used(ctx workflow.Context) model.Budget {
+	spent := c.spent
+	if !c.view.Created.IsZero() {
+		spent.Wall = workflow.Now(ctx).Sub(c.view.Created)
+	}
+	return spent
 }
 
 // nothingToDo says why a campaign ends after its baseline. What fails only now and
@@ -170,11 +215,13 @@ func (c *campaign) stopDetail() string {
 	return "stopped by " + c.stopping.By + ": " + c.stopping.Why
 }
 
-// continueAsNew drains the handlers, then starts a fresh history.
+// drain waits until the handlers of updates have finished.
+func drain(ctx workflow.Context) error {
+	return workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+}
+
+// continueAsNew starts a fresh history; no handler may be running.
 func (c *campaign) continueAsNew(ctx workflow.Context) error {
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-		return err
-	}
 	next := c.in
 	next.Carry = &c.carry
 	return workflow.NewContinueAsNewError(ctx, protocol.CampaignWorkflow, next)
@@ -184,6 +231,7 @@ func (c *campaign) continueAsNew(ctx workflow.Context) error {
 func (c *campaign) finish(ctx workflow.Context, why model.StopReason, detail string) (protocol.CampaignResult, error) {
 	ctx, done := workflow.NewDisconnectedContext(ctx)
 	defer done()
+	c.ending = true
 	err := workflow.ExecuteActivity(short(ctx, "report: "+string(why)), protocol.FinishCampaign,
 		protocol.FinishCampaignInput{Campaign: c.name, Stopped: why, Detail: detail, Now: workflow.Now(ctx)}).Get(ctx, nil)
 	if err != nil {
@@ -193,7 +241,7 @@ func (c *campaign) finish(ctx workflow.Context, why model.StopReason, detail str
 	if err := c.upsertPhase(ctx, "stopped: "+string(why)); err != nil {
 		return protocol.CampaignResult{}, err
 	}
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	if err := drain(ctx); err != nil {
 		return protocol.CampaignResult{}, err
 	}
 	return c.result(why, detail), nil

@@ -17,63 +17,31 @@ func (c *campaign) listen(ctx workflow.Context) error {
 		workflow.SetQueryHandler(ctx, protocol.QueryScoreboard, func() (protocol.Scoreboard, error) {
 			return c.scoreboard(), nil
 		}),
-		workflow.SetUpdateHandlerWithOptions(ctx, protocol.UpdatePauseCampaign, c.pause,
-			workflow.UpdateHandlerOptions{Validator: c.checkPause, Description: "hold the campaign after the generation under way"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, protocol.UpdateResumeCampaign, c.resume,
-			workflow.UpdateHandlerOptions{Validator: c.checkResume, Description: "let a paused campaign go on"}),
-		workflow.SetUpdateHandlerWithOptions(ctx, protocol.UpdateStopCampaign, c.halt,
-			workflow.UpdateHandlerOptions{Validator: c.checkStop, Description: "end the campaign; a change under test is undone"}),
+		handle(ctx, protocol.UpdatePauseCampaign, "hold the campaign after the generation under way", c.pause, c.checkPause),
+		handle(ctx, protocol.UpdateResumeCampaign, "let a paused campaign go on", c.resume, c.checkResume),
+		handle(ctx, protocol.UpdateStopCampaign, "end the campaign; a change under test is undone", c.halt, c.checkSteer),
+		handle(ctx, protocol.UpdateHintCampaign, "tell the proposers something", c.hint, c.checkHint),
+		handle(ctx, protocol.UpdateChangeBudget, "set other limits", c.changeBudget, c.checkBudget),
 	)
 }
 
-func (c *campaign) pause(ctx workflow.Context, _ protocol.Verdict) error {
-	c.carry.Paused = true
-	c.tell(ctx, c.phase)
-	return nil
-}
-
-func (c *campaign) checkPause(v protocol.Verdict) error {
-	if c.carry.Paused {
-		return refuse("the campaign is paused already")
-	}
-	return c.checkStop(v)
-}
-
-func (c *campaign) resume(ctx workflow.Context, _ protocol.Verdict) error {
-	c.carry.Paused = false
-	c.tell(ctx, c.phase)
-	return nil
-}
-
-func (c *campaign) checkResume(v protocol.Verdict) error {
-	if !c.carry.Paused {
-		return refuse("the campaign is not paused")
-	}
-	return c.checkStop(v)
-}
-
-// halt asks the generation under way to end; a landed change is undone by it.
-func (c *campaign) halt(ctx workflow.Context, v protocol.Verdict) error {
-	c.stopping = &v
-	if c.cancel != nil {
-		c.cancel()
-	}
-	return nil
-}
-
-func (c *campaign) checkStop(v protocol.Verdict) error {
-	if v.By == "" {
-		return refuse("a name is needed: who asks for this?")
-	}
-	if c.stopping != nil {
-		return refuse("the campaign is being stopped")
-	}
-	return nil
+// handle registers an update with the validator that may refuse it.
+func handle[M any](ctx workflow.Context, name, about string,
+	do func(workflow.Context, M) error, check func(workflow.Context, M) error) error {
+	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Validator: check, Description: about})
 }
 
 // refuse is how a validator says no: the caller sees the message, nothing is recorded.
 func refuse(message string) error {
 	return temporal.NewApplicationError(message, protocol.ErrBadInput)
+}
+
+// refused turns what is wrong with a request into a refusal; nil stays nil.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return refuse(err.Error())
 }
 
 // receiveFailures notes how far the stored failures reach. New failures are new
@@ -88,10 +56,16 @@ func (c *campaign) receiveFailures(ctx workflow.Context) {
 			}
 			if s.Cursor > c.carry.FailureCursor {
 				c.carry.FailureCursor = s.Cursor
-				c.view.Stale = 0
+				c.refresh()
 			}
 		}
 	})
+}
+
+// refresh counts generations without gain afresh: what they did not know has come.
+func (c *campaign) refresh() {
+	c.view.Stale = 0
+	c.carry.Fresh = c.view.Next
 }
 
 // receiveSettled notes which changes have been decided by a person or a deadline.

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -16,25 +17,35 @@ func (c *campaign) generation(ctx workflow.Context) error {
 	in := protocol.GenerationInput{
 		Campaign: c.name, N: c.view.Next,
 		Candidates: c.view.Candidates, Parallel: c.view.Parallel, Proposers: c.view.Proposers,
-		Coverage: c.carry.Coverage, Approval: c.view.Approval,
+		Coverage: c.carry.Coverage, Approval: c.view.Approval, Model: c.view.Model,
 	}
 	c.tell(ctx, fmt.Sprintf("generation %d", in.N))
 	turn, cancel := workflow.WithCancel(ctx)
 	c.cancel = cancel
 	defer func() { c.cancel = nil; cancel() }()
 	turn = workflow.WithChildOptions(turn, generationOptions(in, fmt.Sprintf("%s, generation %d", c.name, in.N)))
+	raises := c.raises
 	var out protocol.GenerationResult
 	if err := workflow.ExecuteChildWorkflow(turn, protocol.GenerationWorkflow, in).Get(ctx, &out); err != nil {
 		return err
 	}
 	c.carry.Coverage = out.Coverage
-	c.spent += out.Sandbox
+	c.spend(out.Sandbox, out.Tokens, out.Money)
+	c.exhausted = out.Exhausted && c.raises == raises // a larger budget may have come since it was asked
 	if out.Outcome == model.OutcomePending {
-		c.view.Waiting = &protocol.ChangeInput{ID: out.Change, Campaign: c.name, Generation: in.N, Approval: in.Approval}
+		c.view.Waiting = &protocol.ChangeInput{
+			ID: out.Change, Campaign: c.name, Generation: in.N, Approval: in.Approval, Proposers: in.Proposers,
+		}
 		return nil
 	}
 	c.count(out.Note, out.Score)
 	return c.upsert(ctx)
+}
+
+// spend adds sandbox time, and takes over what models have cost in all.
+func (c *campaign) spend(sandbox time.Duration, tokens int64, money float64) {
+	c.spent.Sandbox += sandbox
+	c.spent.Tokens, c.spent.Money = max(c.spent.Tokens, tokens), max(c.spent.Money, money)
 }
 
 // count takes a finished generation into the counters.
@@ -87,6 +98,9 @@ func (c *campaign) awaitChange(ctx workflow.Context) error {
 // ensureChange starts the change's workflow unless it runs: after a recovery it
 // does not, while after a turn with a pending change it does.
 func (c *campaign) ensureChange(ctx workflow.Context, w protocol.ChangeInput) error {
+	if w.Proposers == nil {
+		w.Proposers = c.view.Proposers
+	}
 	opts := changeOptions(w, "change "+w.ID)
 	opts.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, opts), protocol.ChangeWorkflow, w)
@@ -118,6 +132,7 @@ func (c *campaign) closePending(ctx workflow.Context, w protocol.ChangeInput) er
 		return err
 	}
 	delete(c.settled, w.ID)
+	c.spend(0, out.Tokens, out.Money)
 	c.count(out.Note, out.Score)
 	return c.upsert(ctx)
 }

@@ -1,7 +1,9 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -160,21 +162,20 @@ func (c *change) listen(ctx workflow.Context) error {
 }
 
 func (c *change) approve(_ workflow.Context, v protocol.Verdict) error {
-	c.answer = &answer{keep: true, by: v.By, why: orElse(v.Why, "approved")}
+	c.answer = &answer{keep: true, by: strings.TrimSpace(v.By), why: orElse(v.Why, "approved")}
 	return nil
 }
 
 func (c *change) reject(_ workflow.Context, v protocol.Verdict) error {
-	c.answer = &answer{keep: false, by: v.By, why: orElse(v.Why, "rejected")}
+	c.answer = &answer{keep: false, by: strings.TrimSpace(v.By), why: orElse(v.Why, "rejected")}
 	return nil
 }
 
 func (c *change) check(v protocol.Verdict) error {
+	if err := errors.Join(protocol.CheckPerson(v.By, c.in.Proposers), protocol.CheckWhy(v.Why)); err != nil {
+		return refused(err)
+	}
 	switch {
-	case v.By == "":
-		return refuse("a name is needed: who decides?")
-	case v.By == "evidence" || v.By == "deadline" || v.By == "stop" || v.By == "ratchet":
-		return refuse("the name " + v.By + " is reserved for ratchet itself")
 	case c.answer != nil:
 		return refuse("the change was decided by " + c.answer.by)
 	case !c.waiting:

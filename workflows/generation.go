@@ -44,6 +44,7 @@ func (g *generation) run(ctx workflow.Context) (protocol.GenerationResult, error
 			return g.out, err
 		}
 	}
+	g.reflect(ctx, d.Brief)
 	return g.record(ctx, pending)
 }
 
@@ -66,13 +67,13 @@ func (g *generation) diagnose(ctx workflow.Context) (protocol.DiagnoseWeaknessRe
 // best of them becomes; none when nothing passed.
 func (g *generation) search(ctx workflow.Context, brief string) (string, error) {
 	var p protocol.ProposeCandidatesResult
-	err := workflow.ExecuteActivity(short(ctx, strings.Join(g.in.Proposers, ", ")), protocol.ProposeCandidates,
+	err := workflow.ExecuteActivity(g.proposing(ctx), protocol.ProposeCandidates,
 		protocol.ProposeCandidatesInput{Campaign: g.in.Campaign, Generation: g.in.N, Brief: brief, Candidates: g.in.Candidates}).Get(ctx, &p)
 	if err != nil {
 		return "", err
 	}
 	g.spend(p.Spans, 0)
-	g.tell(ctx, fmt.Sprintf("%d candidates proposed, %d refused by the gates", p.Candidates, p.Refused))
+	g.proposed(ctx, p)
 	if p.Candidates == p.Refused {
 		return "", nil
 	}
@@ -86,6 +87,27 @@ func (g *generation) search(ctx workflow.Context, brief string) (string, error) 
 		g.tell(ctx, "best: "+sel.Hypothesis)
 	}
 	return sel.Change, err
+}
+
+// proposing is the context of the proposal: where a model is asked it may take hours.
+func (g *generation) proposing(ctx workflow.Context) workflow.Context {
+	summary := strings.Join(g.in.Proposers, ", ")
+	if g.in.Model {
+		return modelled(ctx, summary)
+	}
+	return short(ctx, summary)
+}
+
+// proposed puts what came of the proposal into the story.
+func (g *generation) proposed(ctx workflow.Context, p protocol.ProposeCandidatesResult) {
+	g.out.Exhausted = p.Exhausted
+	for _, note := range p.Notes {
+		g.tell(ctx, line(note))
+	}
+	if p.Exhausted {
+		g.tell(ctx, "the budget has no room for another model call")
+	}
+	g.tell(ctx, fmt.Sprintf("%d candidates proposed, %d refused by the gates", p.Candidates, p.Refused))
 }
 
 // screen runs the candidates in shards, side by side.
@@ -115,7 +137,7 @@ func (g *generation) screen(ctx workflow.Context) error {
 // then it lives on without this generation.
 func (g *generation) try(ctx workflow.Context, id string) (pending bool, err error) {
 	g.out.Change = id
-	in := protocol.ChangeInput{ID: id, Campaign: g.in.Campaign, Generation: g.in.N, Approval: g.in.Approval}
+	in := protocol.ChangeInput{ID: id, Campaign: g.in.Campaign, Generation: g.in.N, Approval: g.in.Approval, Proposers: g.in.Proposers}
 	child := workflow.ExecuteChildWorkflow(
 		workflow.WithChildOptions(ctx, changeOptions(in, fmt.Sprintf("%s, change of generation %d", in.Campaign, in.Generation))),
 		protocol.ChangeWorkflow, in)
@@ -131,6 +153,25 @@ func (g *generation) try(ctx workflow.Context, id string) (pending bool, err err
 	first.Select(ctx)
 	g.spend(done.Spans, done.Sandbox)
 	return pending, err
+}
+
+// reflect has a model say what the turn taught. Nothing rests on that, so a turn
+// goes on without it; one of a campaign that is being stopped has none.
+func (g *generation) reflect(ctx workflow.Context, brief string) {
+	if !g.in.Model || ctx.Err() != nil {
+		return
+	}
+	var r protocol.ReflectGenerationResult
+	err := workflow.ExecuteActivity(reflecting(ctx, "what is learnt from this turn"), protocol.ReflectGeneration,
+		protocol.ReflectGenerationInput{Campaign: g.in.Campaign, Generation: g.in.N, Brief: brief, Now: workflow.Now(ctx)}).Get(ctx, &r)
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("the turn has no reflection", "campaign", g.in.Campaign, "generation", g.in.N, "cause", err)
+		return
+	}
+	g.spend(r.Spans, 0)
+	if r.Learnt != "" {
+		g.tell(ctx, "learnt: "+line(r.Learnt))
+	}
 }
 
 // record writes the generation's row. It does so even when the campaign is being
@@ -149,6 +190,10 @@ func (g *generation) record(ctx workflow.Context, pending bool) (protocol.Genera
 		return g.out, err
 	}
 	g.out.Outcome, g.out.Note, g.out.Score, g.out.Sandbox = out.State, out.Note, out.Score, g.sandbox
+	g.out.Tokens, g.out.Money = out.Tokens, out.Money
+	if g.in.Model {
+		g.tell(ctx, "models have cost so far: "+usage(out.Tokens, out.Money))
+	}
 	g.tell(ctx, fmt.Sprintf("%s: %s", out.State, out.Note.Reason))
 	return g.out, nil
 }

@@ -19,6 +19,12 @@ const (
 	// longTimeout bounds one attempt of an activity that runs sandboxes; the
 	// campaign's own limits are far lower, this one ends what they miss.
 	longTimeout = 12 * time.Hour
+	// modelTimeout bounds one attempt of an activity that calls models: as many
+	// answers as a generation asks for, each with the deadline of its endpoint.
+	modelTimeout = 6 * time.Hour
+	// reflectTimeout bounds a reflection with all its retries: it is worth little,
+	// and a campaign goes on without it.
+	reflectTimeout = 30 * time.Minute
 	// heartbeat is how soon a dead worker is noticed. The SDK sends at most every
 	// 0.8 of it, so it also bounds how stale the progress in the UI is.
 	heartbeat = 20 * time.Second
@@ -63,6 +69,27 @@ func sandboxed(ctx workflow.Context, summary string) workflow.Context {
 		RetryPolicy:            retryPolicy(),
 		Summary:                summary,
 	})
+}
+
+// modelled is for activities that call models; they heartbeat. A model server that
+// is away is an outage like any other.
+func modelled(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              protocol.QueueLLM,
+		StartToCloseTimeout:    modelTimeout,
+		ScheduleToCloseTimeout: outage,
+		HeartbeatTimeout:       heartbeat,
+		WaitForCancellation:    true, // a call that was answered is written down before the turn ends
+		RetryPolicy:            retryPolicy(),
+		Summary:                summary,
+	})
+}
+
+// reflecting is for the reflection on a turn, which gives up early.
+func reflecting(ctx workflow.Context, summary string) workflow.Context {
+	opts := workflow.GetActivityOptions(modelled(ctx, summary))
+	opts.StartToCloseTimeout, opts.ScheduleToCloseTimeout = reflectTimeout, reflectTimeout
+	return workflow.WithActivityOptions(ctx, opts)
 }
 
 // generationOptions starts one turn. A turn that was cut off is run again under

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -11,18 +12,28 @@ import (
 )
 
 // TestRecordedHistoriesReplay runs the workflows of today against histories that
-// landed versions have recorded: a change that cannot replay them would strand
-// campaigns under way. They are recorded by the end-to-end tests, from landed
-// code only; CONTRIBUTING.md says how.
+// landed versions have recorded, one folder a version: a change that cannot
+// replay them would strand campaigns under way. They are recorded by the
+// end-to-end tests, from landed code only; CONTRIBUTING.md says how.
 func TestRecordedHistoriesReplay(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "histories", "*.json"))
-	require.NoError(t, err)
+	files := recordedHistories(t)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+		t.Run(file, func(t *testing.T) {
 			r := worker.NewWorkflowReplayer()
 			Register(r)
 			require.NoError(t, r.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), file))
 		})
 	}
+}
+
+func recordedHistories(t *testing.T) (files []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(filepath.Join("testdata", "histories"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".json" {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
 }

@@ -21,6 +21,7 @@ func (c *campaign) scoreboard() protocol.Scoreboard {
 	b := protocol.Scoreboard{
 		Campaign: c.name, Phase: c.phase, Generation: v.Next, Baseline: v.Baseline, Score: v.Score,
 		Kept: v.Kept, Reverted: v.Reverted, Rejected: v.Rejected, Paused: c.carry.Paused, Recent: v.Recent,
+		Model: v.Model, Budget: c.limits(), Spent: c.spent, Hint: c.carry.Hint,
 	}
 	if v.Waiting != nil {
 		b.Waiting = v.Waiting.ID
@@ -56,6 +57,12 @@ func markdown(s protocol.Scoreboard) string {
 	}
 	fmt.Fprintf(&b, "\n\nscore **%s** (baseline %s), %d kept, %d reverted, %d rejected\n",
 		percent(s.Score), percent(s.Baseline), s.Kept, s.Reverted, s.Rejected)
+	if s.Model {
+		fmt.Fprintf(&b, "\nmodels: %s\n", against(s.Spent, s.Budget))
+	}
+	if s.Hint != "" {
+		fmt.Fprintf(&b, "\nhint: *%s*\n", s.Hint)
+	}
 	if s.Waiting != "" {
 		fmt.Fprintf(&b, "\nwaiting for a person: `ratchet change approve %s`\n", s.Waiting)
 	}
@@ -64,6 +71,26 @@ func markdown(s protocol.Scoreboard) string {
 		b.WriteString(row(s.Recent[i]))
 	}
 	return b.String()
+}
+
+// usage is what models have cost. Money is shown where an endpoint has a price.
+func usage(tokens int64, money float64) string {
+	if money == 0 {
+		return fmt.Sprintf("%d tokens", tokens)
+	}
+	return fmt.Sprintf("%d tokens, cost %.4g", tokens, money)
+}
+
+// against is what models have cost, beside the limits on it that there are.
+func against(spent, limit model.Budget) string {
+	text := usage(spent.Tokens, spent.Money)
+	if limit.Tokens > 0 {
+		text += fmt.Sprintf(" (at most %d tokens)", limit.Tokens)
+	}
+	if limit.Money > 0 {
+		text += fmt.Sprintf(" (at most %.4g)", limit.Money)
+	}
+	return text
 }
 
 func row(n protocol.GenerationNote) string {

@@ -35,6 +35,14 @@ type world struct {
 	fail     map[string]error                // activity to the error it returns
 	decided  string                          // who decided on each change before it is confirmed
 	sandbox  time.Duration
+
+	steered   []protocol.SteerCampaignInput // the audit trail
+	steer     func(ctx context.Context) error
+	reflected []protocol.ReflectGenerationInput
+	proposal  func(n int) protocol.ProposeCandidatesResult // of generation n; nil for the usual one
+	tokens    int64                                        // that each generation costs
+	money     float64
+	queues    map[string]string // activity to the queue it ran on
 }
 
 func newWorld() *world {
@@ -45,7 +53,7 @@ func newWorld() *world {
 		},
 		outcome: func(int) model.GenerationOutcome { return model.OutcomeKept },
 		calls:   map[string]int{}, settled: map[string]protocol.SettleChangeInput{},
-		state: map[string]model.ChangeState{}, fail: map[string]error{},
+		state: map[string]model.ChangeState{}, fail: map[string]error{}, queues: map[string]string{},
 	}
 }
 
@@ -54,6 +62,12 @@ func (w *world) count(name string) error {
 	defer w.mu.Unlock()
 	w.calls[name]++
 	return w.fail[name]
+}
+
+func (w *world) ranOn(name, queue string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queues[name] = queue
 }
 
 func (w *world) called(name string) int {
@@ -65,6 +79,7 @@ func (w *world) called(name string) int {
 // stub registers one activity of the world.
 func stub[I, R any](env *testsuite.TestWorkflowEnvironment, w *world, name string, f func(context.Context, I) (R, error)) {
 	env.RegisterActivityWithOptions(func(ctx context.Context, in I) (R, error) {
+		w.ranOn(name, activity.GetInfo(ctx).TaskQueue)
 		if err := w.count(name); err != nil {
 			var zero R
 			return zero, err
@@ -85,6 +100,7 @@ func environment(t *testing.T, w *world) *testsuite.TestWorkflowEnvironment {
 	w.registerOpening(env)
 	w.registerSearch(env)
 	w.registerChange(env)
+	w.registerSteering(env)
 	return env
 }
 
@@ -118,6 +134,9 @@ func (w *world) registerSearch(env *testsuite.TestWorkflowEnvironment) {
 		return protocol.DiagnoseWeaknessResult{Brief: "b", Coverage: protocol.TreeNote{Tree: "t", Ref: "r"}}, nil
 	})
 	stub(env, w, protocol.ProposeCandidates, func(_ context.Context, in protocol.ProposeCandidatesInput) (protocol.ProposeCandidatesResult, error) {
+		if w.proposal != nil {
+			return w.proposal(in.Generation), nil
+		}
 		if w.outcome(in.Generation) == model.OutcomeNone {
 			return protocol.ProposeCandidatesResult{}, nil
 		}
@@ -162,6 +181,34 @@ func (w *world) registerChange(env *testsuite.TestWorkflowEnvironment) {
 	stub(env, w, protocol.RevertChange, w.settle(model.ChangeRolledBack))
 }
 
+// registerSteering keeps the audit trail and the reflections. A budget is changed
+// as the store would.
+func (w *world) registerSteering(env *testsuite.TestWorkflowEnvironment) {
+	stub(env, w, protocol.SteerCampaign, func(ctx context.Context, in protocol.SteerCampaignInput) (protocol.SteerCampaignResult, error) {
+		if w.steer != nil {
+			if err := w.steer(ctx); err != nil {
+				return protocol.SteerCampaignResult{}, err
+			}
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.steered = append(w.steered, in)
+		out := protocol.SteerCampaignResult{Budget: model.Budget{
+			Wall: w.view.BudgetWall, Sandbox: w.view.BudgetSand, Tokens: w.view.BudgetToken, Money: w.view.BudgetMoney,
+		}}
+		if in.Budget != nil {
+			out.Budget = in.Budget.Apply(out.Budget)
+		}
+		return out, nil
+	})
+	stub(env, w, protocol.ReflectGeneration, func(_ context.Context, in protocol.ReflectGenerationInput) (protocol.ReflectGenerationResult, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.reflected = append(w.reflected, in)
+		return protocol.ReflectGenerationResult{Learnt: "bounds are tested from both sides"}, nil
+	})
+}
+
 func (w *world) settle(state model.ChangeState) func(context.Context, protocol.SettleChangeInput) (protocol.SettleChangeResult, error) {
 	return func(_ context.Context, in protocol.SettleChangeInput) (protocol.SettleChangeResult, error) {
 		w.mu.Lock()
@@ -187,7 +234,7 @@ func (w *world) record(_ context.Context, in protocol.RecordGenerationInput) (pr
 	}
 	score := 0.5 + 0.1*float64(in.Generation)
 	return protocol.RecordGenerationResult{
-		State: out, Score: score,
+		State: out, Score: score, Tokens: w.tokens * int64(in.Generation), Money: w.money * float64(in.Generation),
 		Note: protocol.GenerationNote{N: in.Generation, Outcome: out, After: score, Reason: "r"},
 	}, nil
 }
