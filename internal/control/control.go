@@ -45,50 +45,69 @@ type Options struct {
 
 // Start creates the campaign and starts its workflow. A campaign of that name
 // which has the same file and has not ended is gone on with; one that has ended
-// goes on only when Turns asks for more, or when Turns had ended it early; any
-// other is ErrNameInUse. One that ended before its baseline was measured holds
-// nothing: it begins anew, with the file and the repository as they are now.
+// goes on only when Turns asks for more, when Turns had ended it early, or when it
+// ended for its budget and has a larger one now; any other is ErrNameInUse. One
+// that ended before its baseline was measured holds nothing: it begins anew, with
+// the file and the repository as they are now.
 func (c *Controller) Start(ctx context.Context, spec campaign.Spec, o Options) (resumed bool, err error) {
-	data, err := campaign.JSON(spec)
-	if err != nil {
-		return false, err
-	}
 	if err := c.discard(ctx, spec.Name); err != nil {
 		return false, err
 	}
+	row, err := c.create(ctx, spec, model.Campaign{})
+	if err != nil {
+		return false, err
+	}
+	return row.Base != "", c.enlist(ctx, row, spec.Search.Generations, o)
+}
+
+// create stores the campaign, or finds it; like holds what else its row says.
+func (c *Controller) create(ctx context.Context, spec campaign.Spec, like model.Campaign) (model.Campaign, error) {
+	data, err := campaign.JSON(spec)
+	if err != nil {
+		return like, err
+	}
 	now := time.Now().UTC()
-	err = c.store.CreateCampaign(ctx, model.Campaign{
-		Name: spec.Name, Spec: data, Source: spec.Repo, Phase: "created", Created: now, Updated: now,
-	})
+	like.Name, like.Spec, like.Source, like.Phase, like.Created, like.Updated = spec.Name, data, spec.Repo, "created", now, now
+	err = c.store.CreateCampaign(ctx, like)
 	if errors.Is(err, store.ErrExists) {
-		return false, fmt.Errorf("start campaign %s: %w by a campaign with another file (choose another name, or use the same file to go on)", spec.Name, ErrNameInUse)
+		return like, fmt.Errorf("start campaign %s: %w by a campaign with another file (choose another name, or use the same file to go on)", spec.Name, ErrNameInUse)
 	}
 	if err != nil {
-		return false, err
+		return like, err
 	}
-	row, err := c.store.Campaign(ctx, spec.Name)
-	if err != nil {
-		return false, err
-	}
+	return c.store.Campaign(ctx, spec.Name)
+}
+
+// enlist starts the workflow of a stored campaign, unless it has ended for good.
+func (c *Controller) enlist(ctx context.Context, row model.Campaign, generations int, o Options) error {
 	if o.Push && !row.Push {
 		_, err := c.store.UpdateCampaign(ctx, store.Fence{}, row.Name, func(x *model.Campaign) error {
 			x.Push = true
 			return nil
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	resumed = row.Base != ""
-	early, err := c.endedEarly(ctx, row, spec.Search.Generations)
+	more, err := c.mayGoOn(ctx, row, generations)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if ended(row) && o.Turns == 0 && !early {
-		return false, fmt.Errorf("start campaign %s: %w: it has ended (%s); choose another name for a new campaign, or see ratchet campaign report %s",
-			spec.Name, ErrNameInUse, row.Stopped, spec.Name)
+	if ended(row) && o.Turns == 0 && !more {
+		return fmt.Errorf("start campaign %s: %w: it has ended (%s); choose another name for a new campaign, or see ratchet campaign report %s%s",
+			row.Name, ErrNameInUse, row.Stopped, row.Name, raiseHint(row))
 	}
-	return resumed, c.launch(ctx, row, o)
+	return c.launch(ctx, row, o)
+}
+
+// mayGoOn says whether a campaign that has ended has something left to do: it ended
+// short of the generations in its file, or its budget is larger now.
+func (c *Controller) mayGoOn(ctx context.Context, row model.Campaign, generations int) (bool, error) {
+	early, err := c.endedEarly(ctx, row, generations)
+	if err != nil || early {
+		return early, err
+	}
+	return c.raised(ctx, row)
 }
 
 // discard frees the name of a campaign that ended before its baseline was
@@ -160,14 +179,19 @@ func short(source string) string {
 }
 
 // Recover starts a campaign's workflow again from the store and the refs, when
-// it is gone. One that runs is left alone.
+// it is gone, and one that ended for its budget when it has a larger one now. One
+// that runs is left alone.
 func (c *Controller) Recover(ctx context.Context, name string) (started bool, err error) {
 	row, err := c.store.Campaign(ctx, name)
 	if err != nil {
 		return false, err
 	}
-	if ended(row) {
-		return false, fmt.Errorf("recover campaign %s: %w: it has ended (%s)", name, ErrRefused, row.Stopped)
+	raised, err := c.raised(ctx, row)
+	if err != nil {
+		return false, err
+	}
+	if ended(row) && !raised {
+		return false, fmt.Errorf("recover campaign %s: %w: it has ended (%s)%s", name, ErrRefused, row.Stopped, raiseHint(row))
 	}
 	running, err := c.Running(ctx, name)
 	if err != nil || running {
@@ -200,53 +224,10 @@ func (c *Controller) Wait(ctx context.Context, name string) error {
 	return err
 }
 
-// Pause holds a campaign after the generation under way.
-func (c *Controller) Pause(ctx context.Context, name string, v protocol.Verdict) error {
-	return c.update(ctx, name, protocol.UpdatePauseCampaign, v)
-}
-
-// Resume lets a paused campaign go on.
-func (c *Controller) Resume(ctx context.Context, name string, v protocol.Verdict) error {
-	return c.update(ctx, name, protocol.UpdateResumeCampaign, v)
-}
-
-// Stop ends a campaign; a change under test is undone.
-func (c *Controller) Stop(ctx context.Context, name string, v protocol.Verdict) error {
-	return c.update(ctx, name, protocol.UpdateStopCampaign, v)
-}
-
-func (c *Controller) update(ctx context.Context, name, update string, v protocol.Verdict) error {
-	if _, err := c.store.Campaign(ctx, name); err != nil {
-		return err
-	}
-	return c.send(ctx, "campaign "+name, protocol.CampaignID(name), update, v)
-}
-
-// Approve keeps a proven change that waits for a person.
-func (c *Controller) Approve(ctx context.Context, id string, v protocol.Verdict) error {
-	return c.decide(ctx, id, protocol.UpdateApproveChange, v)
-}
-
-// Reject reverts a proven change that waits for a person.
-func (c *Controller) Reject(ctx context.Context, id string, v protocol.Verdict) error {
-	return c.decide(ctx, id, protocol.UpdateRejectChange, v)
-}
-
-func (c *Controller) decide(ctx context.Context, id, update string, v protocol.Verdict) error {
-	change, err := c.store.Change(ctx, id)
-	if err != nil {
-		return err
-	}
-	if change.State != model.ChangeAwaiting {
-		return fmt.Errorf("decide on change %s: %w: it is %s, only a change that is %s can be decided", id, ErrRefused, change.State, model.ChangeAwaiting)
-	}
-	return c.send(ctx, "change "+id, protocol.ChangeID(id), update, v)
-}
-
 // send makes an update and waits until it is done.
-func (c *Controller) send(ctx context.Context, what, workflowID, update string, v protocol.Verdict) error {
+func (c *Controller) send(ctx context.Context, what, workflowID, update string, message any) error {
 	h, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflowID, UpdateName: update, Args: []any{v},
+		WorkflowID: workflowID, UpdateName: update, Args: []any{message},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
