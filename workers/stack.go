@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -28,12 +29,19 @@ type StackConfig struct {
 	UI     bool   // start the Temporal Web UI too
 	UIPort int    // 0 for any free one
 	Logger *slog.Logger
+	// Services are used in place of embedded servers and of the data folder's own
+	// store; nil for a machine that stands alone. The data folder holds the
+	// repositories and the artifacts all the same, so it belongs to one process.
+	Services *Services
+	// Getenv is where the keys of model servers come from; os.Getenv when nil.
+	Getenv func(string) string
 	// Adapt may replace parts of the activities before they are made; nil leaves them.
 	Adapt func(*activities.Config)
 }
 
 // Stack is everything that one machine needs, in this process: the embedded
-// servers, the sandbox engine, the store, the ingest of failures, and the workers.
+// servers, or connections to those that others run, the sandbox engine, the store,
+// the ingest of failures, and the workers.
 type Stack struct {
 	Info      devstack.Info
 	Temporal  client.Client
@@ -58,6 +66,11 @@ func Open(ctx context.Context, cfg StackConfig) (*Stack, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Services != nil {
+		if err := cfg.Services.Validate(); err != nil {
+			return nil, err
+		}
+	}
 	s := &Stack{}
 	if err := s.open(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
@@ -77,7 +90,11 @@ func (s *Stack) open(ctx context.Context, cfg StackConfig) error {
 	if err := s.openStore(ctx, cfg); err != nil {
 		return err
 	}
-	if err := s.openServers(ctx, cfg, lock); err != nil {
+	servers := s.openServers
+	if cfg.Services != nil {
+		servers = s.joinServices
+	}
+	if err := servers(ctx, cfg, lock); err != nil {
 		return err
 	}
 	return s.openWorkers(ctx, cfg)
@@ -99,7 +116,11 @@ func (s *Stack) openBoxes(ctx context.Context, cfg StackConfig, lock *devstack.L
 }
 
 func (s *Stack) openStore(ctx context.Context, cfg StackConfig) (err error) {
-	if s.Store, err = store.Open(ctx, store.Config{Path: StorePath(cfg.Data)}); err != nil {
+	where := store.Config{Path: StorePath(cfg.Data)}
+	if cfg.Services != nil {
+		where = cfg.Services.Store
+	}
+	if s.Store, err = store.Open(ctx, where); err != nil {
 		return err
 	}
 	s.onClose("store", func(context.Context) error { return s.Store.Close() })
@@ -145,7 +166,10 @@ func quiet(l *slog.Logger) *slog.Logger {
 func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
 	ac := activities.Config{
 		Store: s.Store, Artifacts: s.Artifacts, Boxes: s.Boxes,
-		Repos: filepath.Join(cfg.Data, "repos"), Logger: cfg.Logger,
+		Repos: filepath.Join(cfg.Data, "repos"), Logger: cfg.Logger, Getenv: cfg.Getenv,
+	}
+	if ac.Getenv == nil {
+		ac.Getenv = os.Getenv
 	}
 	if cfg.Adapt != nil {
 		cfg.Adapt(&ac)
@@ -154,10 +178,11 @@ func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
 	if err != nil {
 		return err
 	}
+	s.onClose("model clients", func(context.Context) error { acts.Close(); return nil })
 	if err := acts.RepairRefs(ctx); err != nil {
 		return err
 	}
-	nats, err := natsx.Connect(ctx, natsx.Config{URL: s.Info.NATSURL, Name: "ratchet ingest", Logger: cfg.Logger})
+	nats, err := natsx.Connect(ctx, cfg.nats(s.Info.NATSURL))
 	if err != nil {
 		return err
 	}
@@ -170,7 +195,9 @@ func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
 		return err
 	}
 	s.onClose("ingest", in.Stop)
-	s.takeOver(ctx, cfg)
+	if cfg.Services == nil { // others may work for a Temporal that is not ours
+		s.takeOver(ctx, cfg)
+	}
 	w, err := New(Config{Temporal: s.Temporal, Activities: acts, Logger: cfg.Logger})
 	if err != nil {
 		return err
@@ -180,6 +207,16 @@ func (s *Stack) openWorkers(ctx context.Context, cfg StackConfig) error {
 	}
 	s.onClose("workers", func(context.Context) error { w.Stop(); return nil })
 	return devstack.WriteInfo(cfg.Data, s.Info)
+}
+
+// nats says how the ingest connects.
+func (c StackConfig) nats(url string) natsx.Config {
+	out := natsx.Config{URL: url}
+	if c.Services != nil {
+		out = c.Services.NATS
+	}
+	out.Name, out.Logger = "ratchet ingest", c.Logger
+	return out
 }
 
 // takeOver has activities that an earlier process was in run again at once. When

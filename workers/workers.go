@@ -23,7 +23,11 @@ type Config struct {
 	// SandboxSlots is how many sandbox activities run at once; the number of
 	// processors, and at least 2, when zero.
 	SandboxSlots int
-	Logger       *slog.Logger
+	// ModelSlots is how many activities that call models run at once; 16 when zero.
+	// Each asks for several answers side by side: how many of those are in flight
+	// the endpoints bound.
+	ModelSlots int
+	Logger     *slog.Logger
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -32,6 +36,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.SandboxSlots == 0 {
 		c.SandboxSlots = max(2, runtime.NumCPU())
+	}
+	if c.ModelSlots == 0 {
+		c.ModelSlots = 16
 	}
 	return c, nil
 }
@@ -44,7 +51,8 @@ type Workers struct {
 	started int
 }
 
-// New makes the workers of the main and the sandbox queue.
+// New makes the workers of all queues: one for workflows and short activities, one
+// for sandboxes, one for models, none of which waits for the others.
 func New(cfg Config) (*Workers, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -58,7 +66,12 @@ func New(cfg Config) (*Workers, error) {
 		DisableWorkflowWorker:              true,
 	})
 	cfg.Activities.RegisterSandbox(boxes)
-	return &Workers{all: []worker.Worker{main, boxes}}, nil
+	models := worker.New(cfg.Temporal, protocol.QueueLLM, worker.Options{
+		MaxConcurrentActivityExecutionSize: cfg.ModelSlots,
+		DisableWorkflowWorker:              true,
+	})
+	cfg.Activities.RegisterLLM(models)
+	return &Workers{all: []worker.Worker{main, boxes, models}}, nil
 }
 
 // Start begins polling. When it fails, what had started is stopped.

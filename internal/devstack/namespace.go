@@ -62,7 +62,7 @@ func reconcileNamespace(ctx context.Context, address string, cfg Config) (change
 		return false, err
 	}
 	defer conn.Close()
-	added, err := addSearchAttributes(ctx, operatorservice.NewOperatorServiceClient(conn), cfg)
+	added, err := AddSearchAttributes(ctx, operatorservice.NewOperatorServiceClient(conn), cfg.Namespace, cfg.SearchAttributes)
 	if err != nil {
 		return false, err
 	}
@@ -70,26 +70,28 @@ func reconcileNamespace(ctx context.Context, address string, cfg Config) (change
 	return added || updated, err
 }
 
-func addSearchAttributes(ctx context.Context, operator operatorservice.OperatorServiceClient, cfg Config) (bool, error) {
-	res, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: cfg.Namespace})
+// AddSearchAttributes adds those that a namespace lacks, and says whether it added
+// any. One that is there with another type is an error.
+func AddSearchAttributes(ctx context.Context, operator operatorservice.OperatorServiceClient, namespace string, want map[string]enumspb.IndexedValueType) (added bool, err error) {
+	res, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
-		return false, fmt.Errorf("list the search attributes of namespace %q: %w", cfg.Namespace, err)
+		return false, fmt.Errorf("list the search attributes of namespace %q: %w", namespace, err)
 	}
 	missing := make(map[string]enumspb.IndexedValueType)
-	for name, want := range cfg.SearchAttributes {
+	for name, kind := range want {
 		have, ok := res.GetCustomAttributes()[name]
 		if !ok {
-			missing[name] = want
-		} else if have != want {
-			return false, fmt.Errorf("search attribute %s of namespace %q is a %s, not a %s: use another name", name, cfg.Namespace, have, want)
+			missing[name] = kind
+		} else if have != kind {
+			return false, fmt.Errorf("search attribute %s of namespace %q is a %s, not a %s: use another name", name, namespace, have, kind)
 		}
 	}
 	if len(missing) == 0 {
 		return false, nil
 	}
-	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: cfg.Namespace, SearchAttributes: missing})
+	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
 	if err != nil {
-		return false, fmt.Errorf("add the search attributes %v to namespace %q: %w", sortedKeys(missing), cfg.Namespace, err)
+		return false, fmt.Errorf("add the search attributes %v to namespace %q: %w", sortedKeys(missing), namespace, err)
 	}
 	return true, nil
 }

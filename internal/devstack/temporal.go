@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime/debug"
 
 	"go.temporal.io/server/common/authorization"
@@ -32,7 +31,7 @@ type temporalServer struct {
 // startTemporal opens the database and starts the server on it, with the
 // namespace and its search attributes in place.
 func startTemporal(ctx context.Context, cfg Config, log *slog.Logger) (*temporalServer, error) {
-	db, err := openDatabase(ctx, filepath.Join(cfg.Dir, "temporal.db"))
+	db, err := openDatabase(ctx, databasePath(cfg.Dir))
 	if err != nil {
 		return nil, err
 	}

@@ -55,10 +55,8 @@ func (e *Engine) fetchDebian(ctx context.Context, dir string, packages []string,
 	bad := func(err error) error {
 		return &sandbox.Error{Op: "make", Object: HostPython, Err: err, Hint: debianHint}
 	}
-	for _, program := range []string{"apt-get", "dpkg-deb"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return nil, bad(fmt.Errorf("%s is missing on the host: %w", program, err))
-		}
+	if err := debianTools(); err != nil {
+		return nil, err
 	}
 	if err := writeApt(dir, e.arch); err != nil {
 		return nil, e.wrap("make", HostPython, err)

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"regexp"
 	"sync"
@@ -73,23 +72,22 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, &sandbox.Error{Op: "configure", Object: "docker", Err: err}
 	}
-	opts := []client.Opt{client.FromEnv, client.WithAPIVersionNegotiation()}
-	if cfg.Host != "" {
-		opts = append(opts, client.WithHost(cfg.Host))
-	}
-	api, err := client.NewClientWithOpts(opts...)
+	e, err := connect(cfg)
 	if err != nil {
-		return nil, &sandbox.Error{Op: "connect to", Object: "docker", Err: err, Hint: "check DOCKER_HOST"}
-	}
-	e := &Engine{cfg: cfg, api: api, log: cfg.Logger, building: map[string]*build{}}
-	if e.log == nil {
-		e.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		return nil, err
 	}
 	if err := e.check(ctx); err != nil {
-		_ = api.Close()
+		_ = e.api.Close()
 		return nil, err
 	}
 	return e, nil
+}
+
+func orDiscard(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return l
 }
 
 // Ping says whether the engine answers; its error is a *sandbox.Error.
@@ -113,13 +111,21 @@ func (e *Engine) check(ctx context.Context) error {
 	return missingLimits(info)
 }
 
-func missingLimits(info system.Info) error {
-	var missing []string
-	for name, there := range map[string]bool{"memory": info.MemoryLimit, "pids": info.PidsLimit, "CPU quota": info.CPUCfsQuota} {
-		if !there {
-			missing = append(missing, name)
+// lacking names the limits of every box that the engine cannot enforce.
+func lacking(info system.Info) (missing []string) {
+	for _, l := range []struct {
+		name  string
+		there bool
+	}{{"memory", info.MemoryLimit}, {"pids", info.PidsLimit}, {"CPU quota", info.CPUCfsQuota}} {
+		if !l.there {
+			missing = append(missing, l.name)
 		}
 	}
+	return missing
+}
+
+func missingLimits(info system.Info) error {
+	missing := lacking(info)
 	if len(missing) == 0 {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
 	"syscall"
@@ -15,7 +16,18 @@ import (
 	"ratchet/sandbox/docker/internal/wire"
 )
 
-const unreachable = "start the Docker engine, or set DOCKER_HOST; `docker info` shows whether it answers"
+const (
+	unreachable = "start the Docker engine, or set DOCKER_HOST; `docker info` shows whether it answers"
+	forbidden   = "let this user use the engine: `sudo usermod -aG docker $USER` and log in again, or run a rootless engine and set DOCKER_HOST"
+)
+
+// reachHint says what to do about an engine that cannot be reached.
+func reachHint(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return forbidden
+	}
+	return unreachable
+}
 
 // wrap sorts an error of Docker's client into the kinds of the contract. nil
 // stays nil; a *sandbox.Error and the end of a context stay what they are.
@@ -29,7 +41,7 @@ func (e *Engine) wrap(op, object string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &sandbox.Error{Op: op, Object: object, Err: err}
 	case isUnreachable(err):
-		return &sandbox.Error{Op: op, Object: object, Err: both(sandbox.ErrUnavailable, err), Hint: unreachable}
+		return &sandbox.Error{Op: op, Object: object, Err: both(sandbox.ErrUnavailable, err), Hint: reachHint(err)}
 	case errors.Is(err, syscall.ENOSPC), strings.Contains(err.Error(), "no space left on device"):
 		return &sandbox.Error{Op: op, Object: object, Err: both(sandbox.ErrNoSpace, err), Hint: "free disk space for the Docker engine"}
 	}

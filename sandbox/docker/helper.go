@@ -52,6 +52,8 @@ func helperKey() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+const goHint = "a Go tool chain of version 1.26 or later must be on PATH"
+
 // compileHelper builds the helper as a static program for arch and returns it.
 func (e *Engine) compileHelper(ctx context.Context) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "ratchet-box-")
@@ -76,7 +78,7 @@ func (e *Engine) compileHelper(ctx context.Context) ([]byte, error) {
 	cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+e.arch)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		return nil, &sandbox.Error{Op: "compile", Object: "the sandbox helper", Err: fmt.Errorf("%w: %s", err, msg),
-			Hint: "a Go tool chain of version 1.26 or later must be on PATH"}
+			Hint: goHint}
 	}
 	return os.ReadFile(out)
 }

@@ -28,6 +28,10 @@ const HostGo = "host-go"
 const (
 	goRoot      = "/usr/local/go"
 	moduleCache = "/.ratchet/mod"
+	// hostGoStd begins the names of host-go before the helper is laid in, and
+	// hostGoImage those of host-go itself.
+	hostGoStd   = "ratchet/host-go-std:"
+	hostGoImage = "ratchet/host-go:"
 	// recipe is part of every image's key; raise it when images are made differently.
 	recipe = "3"
 	// layRecipe is the same for laying the helper into one.
@@ -62,14 +66,14 @@ func (e *Engine) hostGo(ctx context.Context, progress func(string)) (string, err
 	if err != nil {
 		return "", err
 	}
-	warm, err := e.once(ctx, "ratchet/host-go-std:"+key, func(ctx context.Context) error {
+	warm, err := e.once(ctx, hostGoStd+key, func(ctx context.Context) error {
 		progress("compiling the standard library in it")
-		return e.derive(ctx, sandbox.Spec{Image: raw, Purpose: "prepare host-go"}, "ratchet/host-go-std:"+key, buildStd(e))
+		return e.derive(ctx, sandbox.Spec{Image: raw, Purpose: "prepare host-go"}, hostGoStd+key, buildStd(e))
 	})
 	if err != nil {
 		return "", err
 	}
-	return e.withHelper(ctx, warm, "ratchet/host-go:")
+	return e.withHelper(ctx, warm, hostGoImage)
 }
 
 func buildStd(e *Engine) func(context.Context, *box) error {

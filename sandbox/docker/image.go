@@ -31,6 +31,9 @@ const (
 	labelPackages = "ratchet.packages"
 )
 
+// namedImage begins the names of other images with the helper in them.
+const namedImage = "ratchet/base:"
+
 // build is an image being made, so that two callers do not make it twice.
 type build struct {
 	done chan struct{}
@@ -146,18 +149,31 @@ func (e *Engine) named(ctx context.Context, name string, progress func(string)) 
 	if err != nil {
 		return "", err
 	}
-	key, err := helperKey()
+	own, err := e.usable(name, img)
 	if err != nil {
 		return "", err
 	}
-	if img.Config != nil && img.Config.Labels[labelHelper] == key {
-		return img.ID, nil // made by this package, or from an image that was
+	if own {
+		return img.ID, nil
 	}
-	if img.Config != nil && len(img.Config.Volumes) > 0 {
-		return "", &sandbox.Error{Op: "use", Object: name, Err: fmt.Errorf("the image declares volumes, which would be writable space without a limit"),
+	return e.withHelper(ctx, img.ID, namedImage)
+}
+
+// usable says whether an image was made by this package, or from one that was,
+// and has the present helper in it; other images must be fit to be copied.
+func (e *Engine) usable(name string, img image.InspectResponse) (own bool, err error) {
+	key, err := helperKey()
+	if err != nil || img.Config == nil {
+		return false, err
+	}
+	if img.Config.Labels[labelHelper] == key {
+		return true, nil
+	}
+	if len(img.Config.Volumes) > 0 {
+		return false, &sandbox.Error{Op: "use", Object: name, Err: fmt.Errorf("the image declares volumes, which would be writable space without a limit"),
 			Hint: "use an image without VOLUME"}
 	}
-	return e.withHelper(ctx, img.ID, "ratchet/base:")
+	return false, nil
 }
 
 // withHelper makes a copy of an image that has the present helper in it.
@@ -166,7 +182,10 @@ func (e *Engine) withHelper(ctx context.Context, id, repository string) (string,
 	if err != nil {
 		return "", err
 	}
-	ref := repository + digest(layRecipe, e.arch, id, key)
+	ref, err := e.helpedRef(id, repository)
+	if err != nil {
+		return "", err
+	}
 	return e.once(ctx, ref, func(ctx context.Context) error {
 		helper, err := e.compileHelper(ctx)
 		if err != nil {
@@ -174,6 +193,12 @@ func (e *Engine) withHelper(ctx context.Context, id, repository string) (string,
 		}
 		return e.layHelper(ctx, helper, id, ref, key)
 	})
+}
+
+// helpedRef names the copy of an image that has the present helper in it.
+func (e *Engine) helpedRef(id, repository string) (string, error) {
+	key, err := helperKey()
+	return repository + digest(layRecipe, e.arch, id, key), err
 }
 
 func (e *Engine) find(ctx context.Context, name string, progress func(string)) (image.InspectResponse, error) {
@@ -201,7 +226,11 @@ func (e *Engine) pull(ctx context.Context, name string) error {
 	if perr := e.Ping(ctx); perr != nil {
 		return perr
 	}
-	return &sandbox.Error{Op: "pull", Object: name, Err: both(sandbox.ErrNoImage, err),
+	return noSuchImage("pull", name, err)
+}
+
+func noSuchImage(op, name string, err error) error {
+	return &sandbox.Error{Op: op, Object: name, Err: both(sandbox.ErrNoImage, err),
 		Hint: "build the image on this machine or `docker load` it, log in to its registry with `docker login` and pull it, or use " +
 			HostGo + " or " + HostPython + ", which need no registry"}
 }

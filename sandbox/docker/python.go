@@ -28,6 +28,9 @@ const (
 	// It is outside the work area, so that it is frozen into the image and
 	// read-only for the code under test.
 	site = "/.ratchet/site"
+	// hostPythonStd and hostPythonImage are as for host-go.
+	hostPythonStd   = "ratchet/host-python-std:"
+	hostPythonImage = "ratchet/host-python:"
 	// pythonRecipe is part of the key of host-python; raise it when that is made differently.
 	pythonRecipe = "python 1"
 	// siteRecipe is the same for what set-up leaves of Python.
@@ -67,14 +70,14 @@ func (e *Engine) hostPython(ctx context.Context, progress func(string)) (string,
 	if err != nil {
 		return "", err
 	}
-	compiled, err := e.once(ctx, "ratchet/host-python-std:"+key, func(ctx context.Context) error {
+	compiled, err := e.once(ctx, hostPythonStd+key, func(ctx context.Context) error {
 		progress("compiling Python's library in it")
-		return e.derive(ctx, sandbox.Spec{Image: raw, Purpose: "prepare host-python"}, "ratchet/host-python-std:"+key, e.finishPython)
+		return e.derive(ctx, sandbox.Spec{Image: raw, Purpose: "prepare host-python"}, hostPythonStd+key, e.finishPython)
 	})
 	if err != nil {
 		return "", err
 	}
-	return e.withHelper(ctx, compiled, "ratchet/host-python:")
+	return e.withHelper(ctx, compiled, hostPythonImage)
 }
 
 // pythonKey identifies the release and the way the image is made, not the
