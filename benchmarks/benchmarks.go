@@ -3,6 +3,7 @@
 package benchmarks
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -61,6 +62,8 @@ type Target struct {
 	// Limit is the time one problem may take; the suite's own when zero.
 	Limit time.Duration
 }
+
+func (t Target) limit(c Config) time.Duration { return cmp.Or(t.Limit, c.Timeout) }
 
 // Bench is a built tree in a box. Not safe for concurrent use.
 type Bench interface {

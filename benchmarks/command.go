@@ -106,13 +106,6 @@ func offline(env map[string]string) map[string]string {
 // dir is the folder, in a box, in which commands run.
 func (s *commandSuite) dir() string { return path.Join(Source, s.cfg.Root) }
 
-func (s *commandSuite) limit(t Target) time.Duration {
-	if t.Limit > 0 {
-		return t.Limit
-	}
-	return s.cfg.Timeout
-}
-
 // tree is what is laid in: code without harness files, the trusted ones in
 // their place, and none that stay outside.
 func (s *commandSuite) tree(code, trusted model.Tree) model.Tree {

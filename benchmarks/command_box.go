@@ -1,7 +1,6 @@
 package benchmarks
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,48 +67,33 @@ func (b *commandBox) refresh(ctx context.Context) error {
 	return b.box.Put(ctx, Source, sandbox.Runner, b.files())
 }
 
-// change puts another version of the code in place of the one before, in the
-// same box, and prepares it. The two differ in the content of files only. What
-// happens then is good enough for a screen, and no evidence.
+// change puts another version of the code in place of the one before; the two
+// differ in the content of files only. What happens in a box that others have
+// used is good enough for a screen, and no evidence.
+//
+// With Prepare the box is a new one. What was built of the code before would lie
+// beside this one, and tools that go by times, compileall by whole seconds, would
+// take it for theirs.
 func (b *commandBox) change(ctx context.Context, code model.Tree) error {
-	defer b.clock()()
-	before := b.tree
 	b.tree = b.suite.tree(code, b.target.Trusted)
-	if b.box == nil {
-		return b.open(ctx)
+	if b.box == nil || b.owner() == sandbox.Shared {
+		return b.reopen(ctx)
 	}
-	files := b.files()
-	if b.owner() == sandbox.Shared {
-		files = changed(before, b.tree)
-	}
-	err := b.box.Reset(ctx)
-	if err == nil {
-		b.used = false
-		err = b.build(ctx, files)
-	}
-	if (errors.Is(err, sandbox.ErrDead) || obstructed(err)) && ctx.Err() == nil {
+	err := b.replace(ctx)
+	if errors.Is(err, sandbox.ErrDead) && ctx.Err() == nil {
 		return b.reopen(ctx) // broken by the code before
 	}
 	return err
 }
 
-// obstructed says that something in the work area is in the way of what is to be
-// laid in, or fills it. Runner's files are gone by then; what Prepare has run may
-// have left it.
-func obstructed(err error) bool {
-	return errors.Is(err, sandbox.ErrPath) || errors.Is(err, sandbox.ErrNoSpace)
-}
-
-// changed lists the files of after that are not the same before.
-func changed(before, after model.Tree) []model.File {
-	var out []model.File
-	for _, f := range after.Files {
-		old, found := before.Find(f.Path)
-		if !found || old.Mode != f.Mode || !bytes.Equal(old.Data, f.Data) {
-			out = append(out, f)
-		}
+// replace removes what is in the box and lays the tree in.
+func (b *commandBox) replace(ctx context.Context) error {
+	defer b.clock()()
+	if err := b.box.Reset(ctx); err != nil {
+		return err
 	}
-	return out
+	b.used = false
+	return b.build(ctx, b.files())
 }
 
 // batch runs commands as the code under test, in order, one at a time.

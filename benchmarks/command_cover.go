@@ -13,7 +13,6 @@ import (
 	"golang.org/x/tools/cover"
 
 	"ratchet/internal/model"
-	"ratchet/internal/pysrc"
 	"ratchet/sandbox"
 )
 
@@ -22,16 +21,16 @@ import (
 // it says where to look for a fault, and decides nothing. A program that is
 // killed or panics writes none.
 type commandCover struct {
-	box    *commandBox
-	python bool
-	golang bool
-	mods   []goModule
-	parsed map[string]*pyStatements // by file
-	hits   map[string][]model.Block // by problem id
+	box     *commandBox
+	python  bool
+	golang  bool
+	mods    []goModule
+	sources *pySources
+	hits    map[string][]model.Block // by problem id
 }
 
 func newCommandCover(b *commandBox) (*commandCover, error) {
-	c := &commandCover{box: b, parsed: map[string]*pyStatements{}, hits: map[string][]model.Block{}}
+	c := &commandCover{box: b, sources: newPySources(b.tree, b.suite.Harness), hits: map[string][]model.Block{}}
 	if _, ok := pythonCovered(b.suite.cfg.Command, "", ""); ok {
 		c.python = true
 		return c, nil
@@ -116,27 +115,9 @@ func (c *commandCover) pythonBlocks(out []byte) []model.Block {
 		for _, n := range lines {
 			ranges = append(ranges, [2]int{n, n})
 		}
-		blocks = append(blocks, c.statementsOf(strings.TrimPrefix(name, Source+"/")).at(ranges, true)...)
+		blocks = append(blocks, c.sources.of(strings.TrimPrefix(name, Source+"/")).at(ranges, true)...)
 	}
 	return blocks
-}
-
-// statementsOf takes a file apart once; one that is not there, or that cannot be
-// read, has no statements.
-func (c *commandCover) statementsOf(file string) *pyStatements {
-	if s := c.parsed[file]; s != nil {
-		return s
-	}
-	s := &pyStatements{blocks: map[int]model.Block{}, plain: map[int]bool{}}
-	c.parsed[file] = s
-	f, ok := c.box.tree.Find(file)
-	if !ok || f.Mode == model.ModeSymlink || c.box.suite.Harness(file) {
-		return s
-	}
-	if parsed, err := pysrc.Parse(f.Data); err == nil {
-		parsed.Walk(func(st *pysrc.Stmt) { s.add(file, st) })
-	}
-	return s
 }
 
 // goBlocks reads a profile of Go's and keeps what was run.

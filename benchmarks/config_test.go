@@ -39,5 +39,6 @@ func TestNewDefaults(t *testing.T) {
 	require.Equal(t, "unit", s.Name())
 	require.Equal(t, DefaultLimit, s.cfg.Timeout)
 	require.Equal(t, ".", s.cfg.Root)
-	require.Equal(t, time.Second, s.limit(Target{Limit: time.Second}))
+	require.Equal(t, DefaultLimit, Target{}.limit(s.cfg))
+	require.Equal(t, time.Second, Target{Limit: time.Second}.limit(s.cfg))
 }

@@ -16,32 +16,45 @@ import (
 	"ratchet/sandbox/docker"
 )
 
-// lab is what tests share: an engine, and an image with the Go tool chain of the host.
+// lab is what tests share: an engine, and an image.
 type lab struct {
 	boxes sandbox.Provider
 	spec  sandbox.Spec
 }
 
-var openLab = sync.OnceValues(func() (lab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	e, err := docker.New(ctx, docker.Config{Stack: "bench-test-" + strconv.Itoa(os.Getpid()), Epoch: 1})
-	if err != nil {
-		return lab{}, err
-	}
-	image, err := e.Prepare(ctx, docker.Target{Image: docker.HostGo}, nil)
-	return lab{e, sandbox.Spec{
-		Image: image.ID, Env: image.Env, Purpose: "test of benchmarks", Limits: sandbox.Limits{Memory: 768 << 20},
-	}}, err
-})
+// Labs with the Go tool chain of the host, and with Python and pytest.
+var (
+	openGoLab = labWith(docker.HostGo, 768<<20)
+	openPyLab = labWith(docker.HostPython, 512<<20)
+)
 
-// boxes returns the lab; without Docker it skips, or fails where CI is set.
-func boxes(t testing.TB) lab {
+// labWith sets a lab up when it is first called for.
+func labWith(image string, memory int64) func() (lab, error) {
+	return sync.OnceValues(func() (lab, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		defer cancel()
+		e, err := docker.New(ctx, docker.Config{Stack: "bench-test-" + image + "-" + strconv.Itoa(os.Getpid()), Epoch: 1})
+		if err != nil {
+			return lab{}, err
+		}
+		made, err := e.Prepare(ctx, docker.Target{Image: image}, nil)
+		return lab{e, sandbox.Spec{
+			Image: made.ID, Env: made.Env, Purpose: "test of benchmarks", Limits: sandbox.Limits{Memory: memory},
+		}}, err
+	})
+}
+
+func boxes(t testing.TB) lab { return ready(t, openGoLab) }
+
+func pyBoxes(t testing.TB) lab { return ready(t, openPyLab) }
+
+// ready returns a lab; without Docker it skips, or fails where CI is set.
+func ready(t testing.TB, open func() (lab, error)) lab {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Docker")
 	}
-	l, err := openLab()
+	l, err := open()
 	if errors.Is(err, sandbox.ErrUnavailable) && os.Getenv("CI") == "" {
 		t.Skipf("needs Docker (apt-get install docker.io): %v", err)
 	}

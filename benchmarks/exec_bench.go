@@ -42,7 +42,7 @@ func (s *execSuite) newBench(t Target, code model.Tree) (*execBench, error) {
 
 // bench is a bench whose box is not open yet.
 func (s *execSuite) bench(t Target, code model.Tree, cases []execCase) *execBench {
-	b := &execBench{commandBox: s.newBox(t, code), cases: map[string]execCase{}, limit: s.limit(t)}
+	b := &execBench{commandBox: s.newBox(t, code), cases: map[string]execCase{}, limit: t.limit(s.cfg)}
 	for _, c := range cases {
 		b.cases[s.cfg.Name+"/"+c.id] = c
 	}
@@ -80,7 +80,6 @@ type execRun struct {
 	*execBench
 	results   map[string]model.Result
 	truncated bool
-	cleared   bool // a new box was opened because something was in the way
 }
 
 // plan lists the problems that there is a case for, and fails the others.
@@ -109,11 +108,8 @@ func (r *execRun) all(ctx context.Context, ids []string, isolate bool) error {
 			continue
 		}
 		if obstructed(err) {
-			again, err := r.clear(ctx, ids, err)
-			if again && err == nil {
-				continue
-			}
-			return err
+			r.obstruct(ids, err)
+			return nil
 		}
 		if err := r.recover(ctx, err, most); err != nil {
 			return err
@@ -129,18 +125,18 @@ func (r *execRun) all(ctx context.Context, ids []string, isolate bool) error {
 	return nil
 }
 
-// clear opens another box when something is in the way in the work area, since
-// another candidate may have left it in a shared one; in that box cases are
-// failed. It reports whether the run goes on.
-func (r *execRun) clear(ctx context.Context, ids []string, err error) (again bool, failed error) {
-	if !r.cleared {
-		r.cleared = true
-		return true, r.reopen(ctx)
-	}
+// obstructed says that something in the work area is in the way of what is to be
+// laid in, or fills it. Runner's files are gone by then: what Prepare has run has
+// left it, and would in another box.
+func obstructed(err error) bool {
+	return errors.Is(err, sandbox.ErrPath) || errors.Is(err, sandbox.ErrNoSpace)
+}
+
+// obstruct fails the cases that cannot be run for what the code has put in the way.
+func (r *execRun) obstruct(ids []string, err error) {
 	for _, id := range ids {
 		r.results[id] = model.Result{Problem: id, Outcome: model.Crashed, Message: "the work area cannot be used: " + err.Error()}
 	}
-	return false, nil
 }
 
 // batch runs cases one after the other, and returns how many have ended.

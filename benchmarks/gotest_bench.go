@@ -40,18 +40,11 @@ func (s *goSuite) Open(ctx context.Context, t Target) (Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &goBench{build: build, target: t, wanted: build.pkgs, limit: s.limit(t)}
+	b := &goBench{build: build, target: t, wanted: build.pkgs, limit: t.limit(s.cfg)}
 	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(err, b.Close(ctx))
 	}
 	return b, nil
-}
-
-func (s *goSuite) limit(t Target) time.Duration {
-	if t.Limit > 0 {
-		return t.Limit
-	}
-	return s.cfg.Timeout
 }
 
 // open starts a box and compiles in it. What was built before is built again.

@@ -44,7 +44,7 @@ func (s *goSuite) Cover(ctx context.Context, t Target, problems []model.Problem)
 		return model.Coverage{}, err
 	}
 	c := &goCover{
-		goRun: newGoRun(&goBench{build: build, target: t, wanted: build.pkgs, limit: s.limit(t)}), carriers: map[string]string{},
+		goRun: newGoRun(&goBench{build: build, target: t, wanted: build.pkgs, limit: t.limit(s.cfg)}), carriers: map[string]string{},
 		lines: map[string][]byte{},
 	}
 	c.addCarriers()

@@ -194,7 +194,7 @@ func (g *goScreen) alone(ctx context.Context, c model.Candidate, targets []model
 	if err != nil {
 		return err
 	}
-	b := &goBench{build: build, target: g.target, limit: g.suite.limit(g.target)}
+	b := &goBench{build: build, target: g.target, limit: g.target.limit(g.suite.cfg)}
 	b.wanted = b.packagesOf(targets)
 	defer func() { err = errors.Join(err, b.Close(ctx)) }()
 	if err := b.open(ctx); err != nil {
@@ -256,7 +256,7 @@ func (g *goScreen) share(candidates []model.Candidate) error {
 		return err
 	}
 	build.reuses = true
-	g.shared = &goBench{build: build, target: g.target, limit: g.suite.limit(g.target)}
+	g.shared = &goBench{build: build, target: g.target, limit: g.target.limit(g.suite.cfg)}
 	return nil
 }
 

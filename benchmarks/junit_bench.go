@@ -26,7 +26,7 @@ type junitBench struct {
 
 // bench is a bench whose box is not open yet.
 func (s *junitSuite) bench(t Target, code model.Tree, m *measure) *junitBench {
-	b := &junitBench{commandBox: s.newBox(t, code), suite: s, m: m, limit: s.limit(t)}
+	b := &junitBench{commandBox: s.newBox(t, code), suite: s, m: m, limit: t.limit(s.cfg)}
 	if m.canaries != nil {
 		b.extra, b.canaries = s.plant(b.tree, m.canaries)
 	}

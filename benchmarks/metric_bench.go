@@ -105,7 +105,7 @@ func (b *metricBench) once(ctx context.Context) (out sandbox.Outcome, err error)
 	}
 	err = b.batch(ctx, []sandbox.Command{{
 		Argv: slices.Clone(b.suite.cfg.Command), Dir: b.suite.dir(), User: sandbox.Runner,
-		Timeout: b.suite.limit(b.target), MaxOutput: maxCommandOutput, Env: offline(nil),
+		Timeout: b.target.limit(b.suite.cfg), MaxOutput: maxCommandOutput, Env: offline(nil),
 	}}, func(_ int, o sandbox.Outcome) error {
 		out = o
 		return nil

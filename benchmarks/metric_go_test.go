@@ -97,7 +97,7 @@ func init() {
 // A screen measures the parent beside each candidate, in shared boxes and in its own.
 func TestMetricScreen(t *testing.T) {
 	l, trusted := pyBoxes(t), tree("-- run.py --\nimport app\nassert app.total(9) == 45\nprint('{\"steps\": %d}' % app.steps)\n-- app.py --\n"+slowTotal)
-	s := metricOf(t, Config{Command: []string{"python3", "run.py"}, Prepare: [][]string{{"python3", "-m", "compileall", "-q", "-f", "."}}, Better: model.BetterLower})
+	s := metricOf(t, Config{Command: []string{"python3", "run.py"}, Prepare: [][]string{{"python3", "-m", "compileall", "-q", "."}}, Better: model.BetterLower})
 	problems := []model.Problem{metricProblem("steps")}
 	var candidates []model.Candidate
 	for _, c := range [][2]string{

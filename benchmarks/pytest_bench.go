@@ -32,18 +32,11 @@ type pyBench struct {
 
 // Open lays the driver into a new box; there is nothing to build.
 func (s *pySuite) Open(ctx context.Context, t Target) (Bench, error) {
-	b := &pyBench{suite: s, target: t, tree: s.merge(t.Code, t.Trusted), limit: s.limit(t)}
+	b := &pyBench{suite: s, target: t, tree: s.merge(t.Code, t.Trusted), limit: t.limit(s.cfg)}
 	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(err, b.Close(ctx))
 	}
 	return b, nil
-}
-
-func (s *pySuite) limit(t Target) time.Duration {
-	if t.Limit > 0 {
-		return t.Limit
-	}
-	return s.cfg.Timeout
 }
 
 func (b *pyBench) open(ctx context.Context) error {

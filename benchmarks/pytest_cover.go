@@ -27,7 +27,7 @@ func (s *pySuite) Cover(ctx context.Context, t Target, problems []model.Problem)
 	start := time.Now()
 	c := &pyCover{suite: s, lines: map[string]pyLines{}}
 	t.Boxes = coverProvider{t.Boxes, c}
-	b := &pyBench{suite: s, target: t, tree: s.merge(t.Code, t.Trusted), limit: s.limit(t)}
+	b := &pyBench{suite: s, target: t, tree: s.merge(t.Code, t.Trusted), limit: t.limit(s.cfg)}
 	defer func() { _ = b.Close(ctx) }()
 	if err := b.open(ctx); err != nil {
 		return out, err
@@ -133,52 +133,37 @@ func (c *pyCover) frame(f pyFrame) {
 
 // coverage maps lines to statements.
 func (c *pyCover) coverage(t model.Tree, problems []model.Problem) model.Coverage {
-	out := model.Coverage{Hits: map[string][]int{}}
-	called := map[string]bool{} // files of which some problem runs more than the import
+	sources, called := newPySources(t, c.suite.Harness), c.called()
+	hits := map[string][]model.Block{}
+	for _, p := range problems {
+		if blocks := c.lines[c.suite.node(p)].blocks(sources, called); len(blocks) > 0 {
+			hits[p.ID] = blocks
+		}
+	}
+	return indexBlocks(hits)
+}
+
+// called are the files of which some problem runs more than the import.
+func (c *pyCover) called() map[string]bool {
+	out := map[string]bool{}
 	for _, l := range c.lines {
 		for file := range l.Run {
-			called[file] = true
+			out[file] = true
 		}
 	}
-	sources := map[string]*pyStatements{}
-	hits := map[string]map[model.Block]bool{}
-	index := map[model.Block]int{}
-	for _, p := range problems {
-		lines, ok := c.lines[c.suite.node(p)]
-		if !ok {
-			continue
-		}
-		hits[p.ID] = map[model.Block]bool{}
-		add := func(file string, ranges [][2]int, importing bool) {
-			if sources[file] == nil {
-				sources[file] = c.statements(t, file)
-			}
-			for _, b := range sources[file].at(ranges, importing) {
-				hits[p.ID][b] = true
-				index[b] = 0
-			}
-		}
-		for file, ranges := range lines.Run {
-			add(file, ranges, false)
-		}
-		for file, ranges := range lines.Import {
-			if len(lines.Run[file]) > 0 || !called[file] {
-				add(file, ranges, true)
-			}
-		}
+	return out
+}
+
+// blocks lists the statements that a problem ran, some more than once.
+func (l pyLines) blocks(sources *pySources, called map[string]bool) []model.Block {
+	var out []model.Block
+	for file, ranges := range l.Run {
+		out = append(out, sources.of(file).at(ranges, false)...)
 	}
-	for b := range index {
-		out.Blocks = append(out.Blocks, b)
-	}
-	slices.SortFunc(out.Blocks, compareBlocks)
-	for i, b := range out.Blocks {
-		index[b] = i
-	}
-	for id, blocks := range hits {
-		for b := range blocks {
-			out.Hits[id] = append(out.Hits[id], index[b])
+	for file, ranges := range l.Import {
+		if len(l.Run[file]) > 0 || !called[file] {
+			out = append(out, sources.of(file).at(ranges, true)...)
 		}
-		slices.Sort(out.Hits[id])
 	}
 	return out
 }

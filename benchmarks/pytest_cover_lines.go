@@ -1,7 +1,6 @@
 package benchmarks
 
 import (
-	"path"
 	"strings"
 
 	"ratchet/internal/model"
@@ -15,20 +14,33 @@ type pyStatements struct {
 	lines  int          // the last line of a statement
 }
 
-// statements takes a file of the tree apart. A file that is not there, cannot be
-// read, or belongs to the harness has no statements.
-func (c *pyCover) statements(t model.Tree, file string) *pyStatements {
-	s := &pyStatements{blocks: map[int]model.Block{}, plain: map[int]bool{}}
-	f, ok := t.Find(file)
-	if !ok || path.Ext(file) != ".py" || c.suite.Harness(file) || f.Mode == model.ModeSymlink {
-		return s
+// pySources takes the files of a tree apart, each when it is first asked for.
+type pySources struct {
+	tree    model.Tree
+	harness func(path string) bool
+	files   map[string]*pyStatements
+}
+
+func newPySources(t model.Tree, harness func(string) bool) *pySources {
+	return &pySources{tree: t, harness: harness, files: map[string]*pyStatements{}}
+}
+
+// of returns the statements of a file. One that is not there, cannot be read, or
+// belongs to the harness has none.
+func (s *pySources) of(file string) *pyStatements {
+	if known := s.files[file]; known != nil {
+		return known
 	}
-	parsed, err := pysrc.Parse(f.Data)
-	if err != nil {
-		return s
+	out := &pyStatements{blocks: map[int]model.Block{}, plain: map[int]bool{}}
+	s.files[file] = out
+	f, ok := s.tree.Find(file)
+	if !ok || f.Mode == model.ModeSymlink || s.harness(file) {
+		return out
 	}
-	parsed.Walk(func(st *pysrc.Stmt) { s.add(file, st) })
-	return s
+	if parsed, err := pysrc.Parse(f.Data); err == nil {
+		parsed.Walk(func(st *pysrc.Stmt) { out.add(file, st) })
+	}
+	return out
 }
 
 // add notes a statement. Statements that begin on a line of another count as one.

@@ -2,47 +2,12 @@ package benchmarks
 
 import (
 	"context"
-	"errors"
-	"os"
-	"strconv"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"ratchet/internal/model"
-	"ratchet/sandbox"
-	"ratchet/sandbox/docker"
 )
-
-// openPyLab is a lab whose image has Python and pytest.
-var openPyLab = sync.OnceValues(func() (lab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	e, err := docker.New(ctx, docker.Config{Stack: "bench-py-test-" + strconv.Itoa(os.Getpid()), Epoch: 1})
-	if err != nil {
-		return lab{}, err
-	}
-	image, err := e.Prepare(ctx, docker.Target{Image: docker.HostPython}, nil)
-	return lab{e, sandbox.Spec{
-		Image: image.ID, Env: image.Env, Purpose: "test of benchmarks", Limits: sandbox.Limits{Memory: 512 << 20},
-	}}, err
-})
-
-// pyBoxes returns the lab; without Docker it skips, or fails where CI is set.
-func pyBoxes(t testing.TB) lab {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("needs Docker")
-	}
-	l, err := openPyLab()
-	if errors.Is(err, sandbox.ErrUnavailable) && os.Getenv("CI") == "" {
-		t.Skipf("needs Docker (apt-get install docker.io): %v", err)
-	}
-	require.NoError(t, err)
-	return l
-}
 
 func pytestSuite(t testing.TB, c Config) *pySuite {
 	t.Helper()

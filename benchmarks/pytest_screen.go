@@ -24,7 +24,7 @@ func (s *pySuite) Screen(ctx context.Context, t Target, sc Screening, emit func(
 		}
 	}
 	if sc.Shared {
-		g.shared = &pyBench{suite: s, target: t, limit: s.limit(t), plain: true}
+		g.shared = &pyBench{suite: s, target: t, limit: t.limit(s.cfg), plain: true}
 		g.shared.target.Boxes = pyForks{t.Boxes}
 		defer func() { err = errors.Join(err, g.shared.Close(ctx)) }()
 	}

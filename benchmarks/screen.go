@@ -23,8 +23,8 @@ type screener interface {
 type screenBench interface {
 	Bench
 	open(ctx context.Context) error
-	// change lays in code that differs in the content of existing files only, opens
-	// the box when it is not open, and builds.
+	// change lays in code that differs in the content of existing files only, in the
+	// same box or, where what was built before could be taken for its own, a new one.
 	change(ctx context.Context, code model.Tree) error
 	// failure says whether it did not build, and what was printed.
 	failure() (log string, failed bool)
