@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ func (a *app) campaignCommand() *cobra.Command {
 		a.campaignList(), a.campaignShow(), a.campaignWatch(), a.campaignReport(), a.campaignRecover(),
 		a.campaignUpdate("pause", "Hold a campaign after the generation under way", "pauses after the generation under way"),
 		a.campaignUpdate("resume", "Let a paused campaign go on", "goes on"),
+		a.campaignHint(), a.campaignBudget(), a.campaignFork(),
 		a.campaignUpdate("stop", "End a campaign; a change under test is undone", "has stopped"),
 	)
 }
@@ -76,56 +76,6 @@ func gain(l campaignLine) string {
 		return "not measured"
 	}
 	return fmt.Sprintf("%.1f%% → %.1f%%", 100**l.Baseline, 100**l.Score)
-}
-
-func (a *app) campaignShow() *cobra.Command {
-	return a.withJSON(&cobra.Command{
-		Use: "show NAME", Short: "Show where a campaign stands", Args: exactly("NAME"),
-		Example: "  ratchet campaign show sharper-agent",
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.read(c.Context(), func(s *store.Store) error { return a.showCampaign(c.Context(), s, args[0]) })
-		},
-	})
-}
-
-// campaignView is everything about a campaign but its generations.
-type campaignView struct {
-	campaignLine
-	Bare     string       `json:"bare_repo"`
-	Branch   string       `json:"branch"`
-	Base     string       `json:"base_commit"`
-	Best     string       `json:"best_commit"`
-	Image    string       `json:"image"`
-	Detail   string       `json:"detail"`
-	Baseline *model.Score `json:"baseline_score"`
-	Current  *model.Score `json:"current_score"`
-}
-
-func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) error {
-	c, err := a.campaignRow(ctx, s, name)
-	if err != nil {
-		return err
-	}
-	v := campaignView{
-		campaignLine: lineOf(c), Bare: c.Repo, Branch: strings.TrimPrefix(c.Branch, "refs/heads/"),
-		Base: c.Base, Best: c.Best, Image: c.Image, Detail: c.Detail, Baseline: c.Baseline, Current: c.Current,
-	}
-	if a.json {
-		return a.print(v)
-	}
-	rows := []string{
-		"score\t" + gain(v.campaignLine), "repository\t" + c.Source,
-		"bare repository\t" + c.Repo, "branch\t" + v.Branch, "base\t" + c.Base, "best\t" + c.Best, "image\t" + c.Image,
-	}
-	if c.Current != nil {
-		rows = append(rows, "failing\t"+listed(c.Current.Failing), "flaky\t"+listed(c.Baseline.Flaky))
-	}
-	if c.Stopped != "" {
-		rows = append(rows, fmt.Sprintf("stopped\t%s: %s", c.Stopped, c.Detail))
-	} else {
-		rows = append(rows, "phase\t"+c.Phase)
-	}
-	return a.table("campaign\t"+c.Name, rows)
 }
 
 func (a *app) campaignReport() *cobra.Command {

@@ -130,12 +130,18 @@ func checkShape(c *cli, raw string) {
 	keys(r, "campaign repo branch baseline final generations kept reverted rejected cost stopped")
 	keys(r["baseline"], "score problems passed flaky")
 	keys(r["final"], "score passed heldout_score")
-	keys(r["cost"], "tokens wall_seconds sandbox_seconds orchestration_seconds")
+	cost := "tokens money calls wall_seconds sandbox_seconds orchestration_seconds"
+	if r["kept"].(float64) > 0 {
+		cost += " per_kept"
+		keys(r["cost"].(map[string]any)["per_kept"], "tokens money sandbox_seconds")
+	}
+	keys(r["cost"], cost)
 	generations := r["generations"].([]any)
 	require.NotEmpty(c.t, generations)
 	for _, g := range generations {
 		keys(g, `n outcome hypothesis expected_gain realised_gain proposer change commit revert_commit parent_score score
-			fixed broken reason e_value level rounds candidates screened`)
+			fixed broken reason e_value level rounds candidates screened cost`)
+		keys(g.(map[string]any)["cost"], "tokens money calls wall_seconds sandbox_seconds")
 		require.IsType(c.t, []any{}, g.(map[string]any)["broken"])
 	}
 	require.IsType(c.t, []any{}, r["baseline"].(map[string]any)["flaky"])

@@ -97,7 +97,7 @@ func ended(t testing.TB, name string) func(context.Context, *store.Store) {
 		at := time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)
 		score := model.Score{Score: 1, Problems: 3, Passed: 3}
 		require.NoError(t, s.CreateCampaign(ctx, model.Campaign{
-			Name: name, Spec: []byte(`{}`), Source: "/src", Phase: "stopped: user", Stopped: model.StopUser, Detail: "stopped by ada",
+			Name: name, Spec: []byte(`{"name":"` + name + `","repo":"/src"}`), Source: "/src", Phase: "stopped: user", Stopped: model.StopUser, Detail: "stopped by ada",
 			Baseline: &score, Current: &score, Created: at, Updated: at.Add(time.Minute),
 		}))
 	}

@@ -36,8 +36,11 @@ func (a *app) absent(err error, what, id, list string) error {
 	return usage("there is no %s %q in the data folder %s (see: %s; --data names another folder)", what, id, a.data, a.command(list))
 }
 
-// hasStore says whether the data folder holds a store.
+// hasStore says whether there is a store: in the data folder, or shared.
 func (a *app) hasStore() (bool, error) {
+	if a.getenv(envStore) != "" {
+		return true, nil
+	}
 	_, err := os.Stat(workers.StorePath(a.data))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -66,6 +69,15 @@ func (a *app) command(words string) string {
 		return "ratchet " + words
 	}
 	return "ratchet " + words + " --data " + shellWord(a.data)
+}
+
+// goOn says which command goes on with a campaign that was cut off: that of this
+// call, unless it would begin another one.
+func (a *app) goOn() string {
+	if a.again != "" {
+		return "this command: " + a.again
+	}
+	return "the same command: " + a.commandLine()
 }
 
 // commandLine is the command line of this call, to be copied into a shell.

@@ -26,6 +26,6 @@ func system() surroundings {
 	}
 	return surroundings{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, cwd: cwd, terminal: term.IsTerminal(int(os.Stdout.Fd())),
+		getenv: os.Getenv, environ: os.Environ, cwd: cwd, terminal: term.IsTerminal(int(os.Stdout.Fd())),
 	}
 }

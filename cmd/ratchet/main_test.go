@@ -49,7 +49,7 @@ func (c *cli) data() string { return filepath.Join(c.dir, "state", "ratchet") }
 func (c *cli) surroundings(stdout, stderr *bytes.Buffer) surroundings {
 	return surroundings{
 		stdin: strings.NewReader(""), stdout: stdout, stderr: stderr,
-		getenv: func(k string) string { return c.env[k] }, cwd: c.dir,
+		getenv: func(k string) string { return c.env[k] }, environ: func() []string { return nil }, cwd: c.dir,
 	}
 }
 

@@ -26,6 +26,7 @@ func (a *app) printReport(ctx context.Context, s *store.Store, r report.Report) 
 	a.printScore(r)
 	c := r.Cost
 	a.say("wall %.0f s, sandboxes %.0f s, orchestration %.1f s", c.WallSeconds, c.SandboxSeconds, c.OrchestrationSeconds)
+	a.printModelCost(r)
 	if r.Stopped != "" {
 		a.say("stopped (%s): %s", r.Stopped, r.Detail)
 	}
@@ -33,6 +34,32 @@ func (a *app) printReport(ctx context.Context, s *store.Store, r report.Report) 
 		a.say("branch %s in %s", r.Branch, r.Repo)
 	}
 	return nil
+}
+
+// printModelCost says what models have cost, in all, a kept change and a
+// generation; nothing where none was called.
+func (a *app) printModelCost(r report.Report) {
+	c := r.Cost
+	if c.Calls == 0 {
+		return
+	}
+	a.say("models: %s, %s", plural(int(c.Calls), "call"), modelCost(float64(c.Tokens), c.Money))
+	if p := c.PerKept; p != nil {
+		a.say("  a kept change: %s, sandboxes %.0f s", modelCost(p.Tokens, p.Money), p.SandboxSeconds)
+	}
+	for _, g := range r.Generations {
+		if g.Cost.Calls > 0 {
+			a.say("  generation %d: %s, %s", g.N, plural(int(g.Cost.Calls), "call"), modelCost(float64(g.Cost.Tokens), g.Cost.Money))
+		}
+	}
+}
+
+// modelCost is a number of tokens, and what they cost where they have a price.
+func modelCost(tokens, money float64) string {
+	if money == 0 {
+		return fmt.Sprintf("%.0f tokens", tokens)
+	}
+	return fmt.Sprintf("%.0f tokens, cost %.4g", tokens, money)
 }
 
 func (a *app) printScore(r report.Report) {

@@ -17,6 +17,7 @@ type surroundings struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	environ        func() []string
 	cwd            string
 	terminal       bool // standard output is one
 }
@@ -29,6 +30,7 @@ type app struct {
 	chosen  bool   // data was given by --data
 	verbose bool
 	json    bool
+	again   string // command line that goes on with what this call began, when it is another one
 }
 
 // run executes one command line and returns its exit code.
@@ -75,9 +77,9 @@ Docker sandbox, and keeps a commit only on fresh evidence that it measures bette
 	c.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more on standard error")
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%v (see %s --help)", err, c.CommandPath()) })
 	c.AddCommand(
-		a.demoCommand(), a.devCommand(), a.runCommand(), a.iterateCommand(), a.validateCommand(), a.schemaCommand(),
+		a.demoCommand(), a.devCommand(), a.runCommand(), a.iterateCommand(), a.validateCommand(), a.schemaCommand(), a.doctorCommand(),
 		a.aaCommand(), a.campaignCommand(), a.changeCommand(), a.receiptCommand(), a.benchmarkCommand(),
-		a.failureCommand(), a.versionCommand(),
+		a.failureCommand(), a.workerCommand(), a.versionCommand(),
 	)
 	return c
 }

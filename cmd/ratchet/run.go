@@ -23,6 +23,7 @@ import (
 // runOptions are the flags of run.
 type runOptions struct {
 	dev, detach, push bool
+	estimate          bool // only say what it would cost
 	uiPort            int
 	turns             int
 }
@@ -32,13 +33,15 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run a campaign, or go on with one that was cut off",
-		Example: `  ratchet run campaign.yaml --dev     with the Temporal Web UI, in this process
-  ratchet run campaign.yaml --detach  hand it to the stack that "ratchet dev" runs`,
+		Example: `  ratchet run campaign.yaml --dev       with the Temporal Web UI, in this process
+  ratchet run campaign.yaml --detach    hand it to the stack that "ratchet dev" runs
+  ratchet run campaign.yaml --estimate  say what it will cost, and start nothing`,
 		Args: exactly("FILE"),
-		RunE: func(c *cobra.Command, args []string) error { return a.runFile(c.Context(), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error { return a.runOrEstimate(c.Context(), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.dev, "dev", false, "start the stack with its Web UI in this process")
 	c.Flags().BoolVar(&o.detach, "detach", false, "hand the campaign over and return")
+	c.Flags().BoolVar(&o.estimate, "estimate", false, "say what the campaign will cost at most and what is likely, and start nothing")
 	c.Flags().BoolVar(&o.push, "push", false, "publish kept commits to the repository when the campaign ends")
 	withUIPort(c, &o.uiPort)
 	return a.withJSON(c)
@@ -57,11 +60,8 @@ func (a *app) iterateCommand() *cobra.Command {
 }
 
 func (a *app) runFile(ctx context.Context, file string, o runOptions) error {
-	if o.dev && o.detach {
-		return usage("--dev and --detach exclude each other: --dev keeps the stack in this process (use ratchet dev in another terminal, then run --detach)")
-	}
-	if o.uiPort != 0 && !o.dev {
-		return usage("--ui-port needs --dev: without it no Web UI is started")
+	if err := o.check(); err != nil {
+		return err
 	}
 	spec, err := a.spec(file)
 	if err != nil {
@@ -81,6 +81,17 @@ func (a *app) runFile(ctx context.Context, file string, o runOptions) error {
 		return err
 	}
 	return errors.Join(a.campaign(ctx, s, spec, o), s.close())
+}
+
+// check refuses flags that exclude each other.
+func (o runOptions) check() error {
+	if o.dev && o.detach {
+		return usage("--dev and --detach exclude each other: --dev keeps the stack in this process (use ratchet dev in another terminal, then --detach)")
+	}
+	if o.uiPort != 0 && !o.dev {
+		return usage("--ui-port needs --dev: without it no Web UI is started")
+	}
+	return nil
 }
 
 func (a *app) stackFor(ctx context.Context, o runOptions) (*session, error) {
@@ -137,23 +148,28 @@ func (a *app) preflight(ctx context.Context, spec campaign.Spec) (activities.Che
 	return c, errors.Join(err, os.RemoveAll(dir))
 }
 
-// campaign starts a campaign on a stack and, unless detached, follows it to its end.
+// campaign starts a campaign on a stack.
 func (a *app) campaign(ctx context.Context, s *session, spec campaign.Spec, o runOptions) error {
 	resumed, err := s.control.Start(ctx, spec, control.Options{Push: o.push, Turns: o.turns})
 	if err != nil {
 		return err
 	}
+	return a.carry(ctx, s, spec.Name, resumed, o)
+}
+
+// carry follows a campaign that has been started to its end, unless it is detached.
+func (a *app) carry(ctx context.Context, s *session, name string, resumed bool, o runOptions) error {
 	if s.own != nil && s.info.UIURL != "" {
 		a.say("Temporal UI: %s", s.info.UIURL)
 	}
 	if o.detach {
-		return a.detached(s, spec.Name, resumed)
+		return a.detached(s, name, resumed)
 	}
-	a.begun(ctx, s, spec.Name, resumed)
-	if err := a.follow(ctx, s, spec.Name); err != nil {
-		return a.interrupted(ctx, s, spec.Name, err)
+	a.begun(ctx, s, name, resumed)
+	if err := a.follow(ctx, s, name); err != nil {
+		return a.interrupted(ctx, s, name, err)
 	}
-	return a.outcome(ctx, s, spec.Name)
+	return a.outcome(ctx, s, name)
 }
 
 // begun says that a campaign runs, or why it does not move.
@@ -177,7 +193,7 @@ func (a *app) detached(s *session, name string, resumed bool) error {
 		a.say("campaign %s is stored; it goes on when this runs: %s", name, a.command("dev"))
 		return nil
 	}
-	a.say("campaign %s runs in process %d; see it with: %s", name, s.info.Pid, a.command("campaign watch "+name))
+	a.say("campaign %s runs %s; see it with: %s", name, s.where(), a.command("campaign watch "+name))
 	return nil
 }
 
@@ -187,10 +203,10 @@ func (a *app) interrupted(ctx context.Context, s *session, name string, err erro
 		return err
 	}
 	if s.own == nil {
-		fmt.Fprintf(a.stderr, "\ncampaign %s goes on in process %d; end it with: %s\n", name, s.info.Pid, a.command("campaign stop "+name))
+		fmt.Fprintf(a.stderr, "\ncampaign %s goes on %s; end it with: %s\n", name, s.where(), a.command("campaign stop "+name))
 		return errInterrupted
 	}
-	fmt.Fprintf(a.stderr, "\ncampaign %s is checkpointed; go on with the same command: %s\n", name, a.commandLine())
+	fmt.Fprintf(a.stderr, "\ncampaign %s is checkpointed; go on with %s\n", name, a.goOn())
 	return errInterrupted
 }
 

@@ -29,8 +29,15 @@ type session struct {
 	close   func() error
 }
 
-// attach reaches the stack of the data folder, or starts it for the call.
+// attach reaches the services that the environment names, else the stack of the
+// data folder, which it starts for the call when it does not run.
 func (a *app) attach(ctx context.Context) (*session, error) {
+	if sv, err := a.services(); err != nil || sv != nil {
+		if err != nil {
+			return nil, err
+		}
+		return a.joinServices(ctx, sv)
+	}
 	info, running, err := devstack.ReadInfo(a.data)
 	if err != nil && !errors.Is(err, devstack.ErrNoInfo) {
 		return nil, err
@@ -61,10 +68,13 @@ func (a *app) join(ctx context.Context, info devstack.Info) (*session, error) {
 
 // start opens a stack in this process.
 func (a *app) start(ctx context.Context, ui bool, uiPort int) (*session, error) {
+	if err := a.refuseServices("this command"); err != nil {
+		return nil, err
+	}
 	if err := a.makeData(); err != nil {
 		return nil, err
 	}
-	st, err := workers.Open(ctx, workers.StackConfig{Data: a.data, UI: ui, UIPort: uiPort, Logger: a.logger()})
+	st, err := workers.Open(ctx, workers.StackConfig{Data: a.data, UI: ui, UIPort: uiPort, Logger: a.logger(), Getenv: a.getenv})
 	var file *fs.PathError
 	if errors.As(err, &file) {
 		return nil, environment(err)
@@ -113,7 +123,15 @@ func (a *app) openStore(ctx context.Context) (*store.Store, error) {
 	if err := a.makeData(); err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, store.Config{Path: workers.StorePath(a.data)})
+	sv, err := a.services()
+	if err != nil {
+		return nil, err
+	}
+	where := store.Config{Path: workers.StorePath(a.data)}
+	if sv != nil {
+		where = sv.Store
+	}
+	s, err := store.Open(ctx, where)
 	return s, environment(err)
 }
 

@@ -19,7 +19,7 @@ func TestStack(t *testing.T) {
 	c := newCLI(t)
 	c.dev()
 	for name, test := range map[string]func(*cli){
-		"repair": testRepair, "approval": testApproval, "steering": testSteering, "iterate": testIterate,
+		"repair": testRepair, "approval": testApproval, "steering": testSteering, "hint": testHint, "iterate": testIterate,
 		"all passing": testAllPassing, "all failing": testAllFailing, "hang": testHang, "mended": testMended,
 		"benchmark": testBenchmark, "agent": testAgentBenchmark, "failure": testFailure,
 	} {
@@ -33,30 +33,40 @@ func TestStack(t *testing.T) {
 // dev runs ratchet dev until the test ends, and returns when it is ready.
 func (c *cli) dev() {
 	c.t.Helper()
+	var stdout *lines
+	c.t.Cleanup(func() { require.Contains(c.t, stdout.String(), "stopping; campaigns are checkpointed") })
+	stdout, _ = c.background("Ctrl-C stops the stack", "dev")
+}
+
+// background runs a command until the test ends, and returns when it has printed a
+// line that begins with ready. Cleanups that were registered later see it run,
+// those that were registered before see it ended.
+func (c *cli) background(ready string, args ...string) (stdout, stderr *lines) {
+	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	ready := make(chan struct{})
-	stdout := &lines{seen: func(line string) {
-		if strings.HasPrefix(line, "Ctrl-C stops the stack") {
-			close(ready)
+	printed := make(chan struct{})
+	stdout = &lines{seen: func(line string) {
+		if strings.HasPrefix(line, ready) {
+			close(printed)
 		}
 	}}
-	stderr := &lines{}
+	stderr = &lines{}
 	s := c.surroundings(nil, nil)
 	s.stdout, s.stderr = stdout, stderr
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, s, []string{"dev"}) }()
+	go func() { ended <- run(ctx, s, args) }()
 	select {
-	case <-ready:
+	case <-printed:
 	case code := <-ended:
 		cancel()
-		require.FailNow(c.t, "ratchet dev has ended", "exit code %d\n%s%s", code, stdout, stderr)
+		require.FailNow(c.t, strings.Join(args, " ")+" has ended", "exit code %d\n%s%s", code, stdout, stderr)
 	}
 	t := c.t
 	t.Cleanup(func() {
 		cancel()
 		require.Equal(t, exitInterrupted, <-ended, "%s%s", stdout, stderr)
-		require.Contains(t, stdout.String(), "stopping; campaigns are checkpointed")
 	})
+	return stdout, stderr
 }
 
 // clamp has one defect, in the second condition: three of its tests fail.

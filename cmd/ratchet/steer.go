@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ratchet/internal/control"
 	"ratchet/internal/protocol"
+	"ratchet/internal/store"
 )
 
 // campaignUpdate makes a command that sends one update to a campaign.
@@ -16,14 +18,27 @@ func (a *app) campaignUpdate(verb, short, done string) *cobra.Command {
 		Use: verb + " NAME", Short: short, Args: exactly("NAME"),
 		Example: fmt.Sprintf("  ratchet campaign %s sharper-agent --why \"the machine is needed\"", verb),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.running(c.Context(), verb, args[0]); err != nil {
-				return err
-			}
-			return a.drive(c.Context(), func(s *session) error { return a.steer(c.Context(), s, verb, args[0], done, v) })
+			return a.steerNamed(c.Context(), verb, args[0], done, v)
 		},
 	}
 	withPerson(c, &v)
 	return a.withJSON(c)
+}
+
+func (a *app) steerNamed(ctx context.Context, verb, name, done string, v protocol.Verdict) error {
+	if verb == "resume" {
+		raised, err := a.raised(ctx, name)
+		if err != nil {
+			return err
+		}
+		if raised {
+			return a.drive(ctx, func(s *session) error { return a.recover(ctx, s, name) })
+		}
+	}
+	if err := a.running(ctx, verb, name); err != nil {
+		return err
+	}
+	return a.drive(ctx, func(s *session) error { return a.steer(ctx, s, verb, name, done, v) })
 }
 
 // steer sends the update; a stop is over when the campaign has ended.
@@ -45,6 +60,19 @@ func (a *app) steer(ctx context.Context, s *session, verb, name, done string, v 
 	}
 	a.say("campaign %s %s", name, done)
 	return nil
+}
+
+// raised says whether a campaign ended for its budget and has a larger one now:
+// then it is started again.
+func (a *app) raised(ctx context.Context, name string) (raised bool, err error) {
+	err = a.read(ctx, func(s *store.Store) error {
+		if _, err := a.campaignRow(ctx, s, name); err != nil {
+			return err
+		}
+		raised, err = control.New(nil, s).Raised(ctx, name)
+		return err
+	})
+	return raised, err
 }
 
 // withPerson adds the flags that say who decides and why.
