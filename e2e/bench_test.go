@@ -41,7 +41,9 @@ func BenchmarkGeneration(b *testing.B) {
 		cfg.Suites = func(campaign.Spec) ([]benchmarks.Suite, error) {
 			return []benchmarks.Suite{&suite{at: func(string) {}}}, nil
 		}
-		cfg.Proposers = func(campaign.Spec) ([]propose.Proposer, error) { return []propose.Proposer{endless{}}, nil }
+		cfg.Proposers = func(campaign.Spec, activities.Callers) ([]propose.Proposer, error) {
+			return []propose.Proposer{endless{}}, nil
+		}
 	}})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, stack.Close(context.WithoutCancel(b.Context()))) })
@@ -79,7 +81,7 @@ type endless struct{}
 
 func (endless) Name() string { return "endless" }
 
-func (endless) Propose(_ context.Context, r propose.Request) ([]model.Candidate, error) {
+func (endless) Propose(_ context.Context, r propose.Request) (propose.Proposal, error) {
 	n, problem := r.Brief.Generation, r.Brief.Weakest[0].Problem
 	part := func(p, text string) model.Edit {
 		return model.Edit{Path: partOf(p), Data: fmt.Appendf(nil, "%s, generation %d\n", text, n)}
@@ -91,7 +93,7 @@ func (endless) Propose(_ context.Context, r propose.Request) ([]model.Candidate,
 	case n%2 == 1:
 		edits = []model.Edit{part(problem, "good"), part(guard, "bad")}
 	}
-	return []model.Candidate{candidate(r.Tree, problem, "try "+problem, edits...)}, nil
+	return propose.Proposal{Candidates: []model.Candidate{candidate(r.Tree, problem, "try "+problem, edits...)}}, nil
 }
 
 // meter reads the clock and the processor time of this process at the end of

@@ -128,7 +128,10 @@ func (c *child) adapt(cfg *activities.Config) {
 	cfg.Suites = func(campaign.Spec) ([]benchmarks.Suite, error) {
 		return []benchmarks.Suite{&suite{at: c.at, box: c.job.Box}}, nil
 	}
-	cfg.Proposers = func(campaign.Spec) ([]propose.Proposer, error) {
+	cfg.Proposers = func(s campaign.Spec, callers activities.Callers) ([]propose.Proposer, error) {
+		if s.Model() {
+			return activities.Proposers(s, callers)
+		}
 		return []propose.Proposer{&proposer{at: c.at}}, nil
 	}
 }

@@ -153,7 +153,7 @@ type proposer struct{ at func(point string) }
 
 func (p *proposer) Name() string { return "scripted" }
 
-func (p *proposer) Propose(_ context.Context, r propose.Request) ([]model.Candidate, error) {
+func (p *proposer) Propose(_ context.Context, r propose.Request) (propose.Proposal, error) {
 	var out []model.Candidate
 	for i, w := range r.Brief.Weakest {
 		for _, c := range ideas(r.Tree, w.Problem, i) {
@@ -163,7 +163,7 @@ func (p *proposer) Propose(_ context.Context, r propose.Request) ([]model.Candid
 		}
 	}
 	p.at("proposer/proposed")
-	return out, nil
+	return propose.Proposal{Candidates: out}, nil
 }
 
 func ideas(t model.Tree, problem string, rank int) []model.Candidate {
