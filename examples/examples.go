@@ -34,7 +34,7 @@ type Example struct {
 // All lists the examples.
 func All() []Example {
 	return []Example{
-		{"agent", "agent"}, {"pytest", "textkit"}, {"junit", "textkit"}, {"exec", "textkit"}, {"metric", "textkit"},
+		{"agent", "agent"}, {"llm", "agent"}, {"pytest", "textkit"}, {"junit", "textkit"}, {"exec", "textkit"}, {"metric", "textkit"},
 	}
 }
 
