@@ -43,6 +43,7 @@ func Rules() []Rule {
 		{From: "sandbox"},
 		{From: "sandbox/docker", To: []string{"sandbox"}},
 		{From: "sandbox/sandboxtest", To: []string{"sandbox"}},
+		{From: "deploy"},
 		{From: "examples"},
 		{From: "internal/model"},
 		{From: "internal/campaign"},
@@ -50,7 +51,7 @@ func Rules() []Rule {
 		{From: "internal/trial", To: []string{"internal/decision"}},
 		{From: "internal/aa", To: []string{"internal/trial", "internal/decision"}},
 		{From: "internal/protocol"},
-		{From: "internal/control", To: []string{"internal/campaign", "internal/protocol", "internal/store"}},
+		{From: "internal/control", To: []string{"internal/campaign", "internal/protocol", "internal/repo", "internal/store"}},
 		{From: "internal/report", To: []string{"internal/store"}},
 		{From: "internal/repo"},
 		{From: "internal/pysrc"},
@@ -62,6 +63,8 @@ func Rules() []Rule {
 		{From: "internal/artifact", To: []string{"internal/natsx"}},
 		{From: "internal/natsx"},
 		{From: "internal/devstack", To: []string{"internal/natsx"}},
+		{From: "internal/doctor"},
+		{From: "internal/estimate", To: []string{"internal/campaign", "internal/llm"}},
 		{From: "internal/lint"},
 	}
 }
