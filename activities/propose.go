@@ -44,21 +44,28 @@ func (a *Activities) ProposeCandidates(ctx context.Context, in protocol.ProposeC
 	if err := d.fromProposers(ctx, f, p, &out); err != nil {
 		return out, err
 	}
-	rows, err := a.store.AddAttempts(ctx, f, in.Campaign, in.Generation, d.attempts)
+	stored, err := a.store.AddProposal(ctx, f, in.Campaign, in.Generation,
+		model.Proposal{Attempts: d.attempts, Notes: out.Notes, Exhausted: out.Exhausted})
 	if err != nil {
 		return out, err
 	}
 	a.reached(ctx, "attempts")
-	if err := d.supersede(ctx, f, rows); err != nil {
+	if err := d.supersede(ctx, f, stored.Attempts); err != nil {
 		return out, err
 	}
-	out.Candidates = len(rows)
-	for _, r := range rows {
+	count(stored, &out)
+	return out, nil
+}
+
+// count makes a result of what is stored, so that it is the same whenever it is
+// asked for again.
+func count(p model.Proposal, out *protocol.ProposeCandidatesResult) {
+	out.Candidates, out.Notes, out.Exhausted = len(p.Attempts), p.Notes, p.Exhausted
+	for _, r := range p.Attempts {
 		if r.Status == model.AttemptRefused {
 			out.Refused++
 		}
 	}
-	return out, nil
 }
 
 // draft collects the attempts of one generation.

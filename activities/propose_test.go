@@ -174,6 +174,7 @@ func TestModelThatCannotBeUsed(t *testing.T) {
 			require.Equal(t, min(c.ideas, 4), out.Candidates)
 			require.NotEmpty(t, out.Notes)
 			require.Contains(t, out.Notes[0], "llm")
+			l.sameAgain(out)
 		})
 	}
 }
@@ -185,7 +186,19 @@ func TestProposalWithoutBudgetSaysSo(t *testing.T) {
 	require.NoError(t, err, "a budget that is used up ends a campaign in good order")
 	require.True(t, out.Exhausted)
 	require.Zero(t, out.Candidates)
+	l.sameAgain(out)
 	require.Zero(t, s.Stats().Calls)
+}
+
+// sameAgain requires of a proposal that is made again, after its rows were written
+// and its result was lost, that it says what it has said.
+func (l *lab) sameAgain(first protocol.ProposeCandidatesResult) {
+	l.t.Helper()
+	l.restart()
+	again, err := l.propose(1)
+	require.NoError(l.t, err)
+	first.Spans, again.Spans = nil, nil
+	require.Equal(l.t, first, again)
 }
 
 func (l *lab) draft(t *target, in protocol.ProposeCandidatesInput) *draft {

@@ -165,6 +165,14 @@ type Attempt struct {
 	Sandbox      time.Duration `json:"sandbox"`
 }
 
+// Proposal is what was proposed for one generation.
+type Proposal struct {
+	Attempts []Attempt `json:"attempts"`
+	Notes    []string  `json:"notes"` // for people: which proposer could not work, and why
+	// Exhausted says that the budget had no room for another model call.
+	Exhausted bool `json:"exhausted"`
+}
+
 // Judgement is what the results of one screen stage say of a candidate.
 type Judgement struct {
 	Pass   bool     `json:"pass"`

@@ -23,37 +23,53 @@ const inGeneration = "WHERE campaign = $1 AND generation = $2 ORDER BY ord, patc
 
 func generationName(campaign string, n int) string { return fmt.Sprintf("%s/gen/%d", campaign, n) }
 
-// AddAttempts stores what was proposed for a generation, all of it or nothing,
-// and returns what is stored, by Order. A generation that has its attempts
-// already, even none, keeps them: those are returned and nothing is inserted,
-// so a retried proposal goes on with its first answer. Of two attempts with one
-// key the first is stored. Campaign and Generation are filled in.
-func (s *Store) AddAttempts(ctx context.Context, f Fence, campaign string, generation int, attempts []model.Attempt) ([]model.Attempt, error) {
-	rows := make([]model.Attempt, len(attempts))
-	for i, a := range attempts {
-		a.Campaign, a.Generation = campaign, generation
-		rows[i] = a
+var proposalTable = table[proposalRow]{name: "proposals", keys: 2, columns: func(p *proposalRow) []column {
+	return []column{
+		{"campaign", name(&p.campaign)}, {"generation", whole(&p.generation)}, {"candidates", whole(&p.candidates)},
+		{"notes", list(&p.Notes)}, {"exhausted", flag(&p.Exhausted)},
 	}
-	var stored []model.Attempt
-	err := s.write(ctx, "add attempts to", generationName(campaign, generation), f, func(tx *sql.Tx) error {
-		const mark = `INSERT INTO proposals (campaign, generation, candidates) VALUES ($1, $2, $3) ON CONFLICT (campaign, generation) DO NOTHING`
-		first, err := affected(tx.ExecContext(ctx, mark, campaign, generation, len(rows)))
+}}
+
+// proposalRow is what is stored of a proposal beside its attempts.
+type proposalRow struct {
+	campaign               string
+	generation, candidates int
+	model.Proposal
+}
+
+// AddProposal stores what was proposed for a generation, all of it or nothing,
+// and returns what is stored, with the attempts by Order. A generation that has
+// its proposal already, even one without attempts, keeps it: that is returned and
+// nothing is inserted, so a retried proposal goes on with its first answer. Of two
+// attempts with one key the first is stored. Campaign and Generation are filled in.
+func (s *Store) AddProposal(ctx context.Context, f Fence, campaign string, generation int, p model.Proposal) (model.Proposal, error) {
+	attempts := make([]model.Attempt, len(p.Attempts))
+	for i, a := range p.Attempts {
+		a.Campaign, a.Generation = campaign, generation
+		attempts[i] = a
+	}
+	row := proposalRow{campaign, generation, len(attempts), p}
+	err := s.write(ctx, "add the proposal of", generationName(campaign, generation), f, func(tx *sql.Tx) error {
+		first, err := proposalTable.insert(ctx, tx, "ON CONFLICT (campaign, generation) DO NOTHING", row)
 		if err == nil && first == 1 {
-			_, err = attemptTable.insert(ctx, tx, "ON CONFLICT (campaign, generation, patch_key) DO NOTHING", rows...)
+			_, err = attemptTable.insert(ctx, tx, "ON CONFLICT (campaign, generation, patch_key) DO NOTHING", attempts...)
 		}
 		if err != nil {
 			return err
 		}
-		stored, err = attemptTable.all(ctx, tx, inGeneration, campaign, generation)
+		if row, err = proposalTable.one(ctx, tx, "WHERE campaign = $1 AND generation = $2", campaign, generation); err != nil {
+			return err
+		}
+		row.Attempts, err = attemptTable.all(ctx, tx, inGeneration, campaign, generation)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return model.Proposal{}, err
 	}
-	return stored, nil
+	return row.Proposal, nil
 }
 
-// Proposed says whether the generation has its attempts: whether AddAttempts
+// Proposed says whether the generation has its attempts: whether AddProposal
 // succeeded for it, even with none. A proposal that costs money asks first.
 func (s *Store) Proposed(ctx context.Context, campaign string, generation int) (bool, error) {
 	var n int

@@ -39,7 +39,7 @@ func TestRecordsComeBackWhole(t *testing.T) {
 
 		a := filled[model.Attempt]()
 		a.Campaign = c.Name
-		gotAttempts, err := s.AddAttempts(ctx, Fence{}, c.Name, a.Generation, []model.Attempt{a})
+		gotAttempts, err := storeAttempts(ctx, s, Fence{}, c.Name, a.Generation, []model.Attempt{a})
 		require.NoError(t, err)
 		require.Equal(t, []model.Attempt{a}, gotAttempts)
 
@@ -134,7 +134,7 @@ func TestNothingThere(t *testing.T) {
 			// and what belongs to something that is not there
 			"SaveProblems": func() error { return s.SaveProblems(ctx, Fence{}, "x", nil) },
 			"SaveRun":      func() error { _, err := s.SaveRun(ctx, Fence{}, RunKey{Campaign: "x"}, "t", model.Run{}); return err },
-			"AddAttempts":  func() error { _, err := s.AddAttempts(ctx, Fence{}, "x", 1, nil); return err },
+			"AddProposal":  func() error { _, err := storeAttempts(ctx, s, Fence{}, "x", 1, nil); return err },
 			"SaveGeneration": func() error {
 				return s.SaveGeneration(ctx, Fence{}, model.Generation{Campaign: "x", N: 1, Outcome: "none"})
 			},

@@ -50,7 +50,7 @@ func fencedWrites(ctx context.Context, s *Store, f Fence) map[string]func() erro
 			_, err := s.SaveRun(ctx, f, RunKey{Campaign: "c", Scope: f.Run}, "t", model.Run{})
 			return err
 		},
-		"AddAttempts":   func() error { _, err := s.AddAttempts(ctx, f, "c", 7, nil); return err },
+		"AddProposal":   func() error { _, err := storeAttempts(ctx, s, f, "c", 7, nil); return err },
 		"UpdateAttempt": func() error { return s.UpdateAttempt(ctx, f, model.Attempt{Campaign: "c", Generation: 1, Key: "k"}) },
 		"CreateChange":  func() error { return s.CreateChange(ctx, f, model.Change{ID: "new"}, "", "") },
 		"MoveChange": func() error {
@@ -70,7 +70,7 @@ func seed(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := context.Background()
 	campaign(t, s, "c")
-	_, err := s.AddAttempts(ctx, Fence{}, "c", 1, []model.Attempt{{Key: "k"}})
+	_, err := storeAttempts(ctx, s, Fence{}, "c", 1, []model.Attempt{{Key: "k"}})
 	require.NoError(t, err)
 	require.NoError(t, s.CreateChange(ctx, Fence{}, model.Change{ID: "x"}, "", ""))
 }
@@ -194,7 +194,7 @@ func TestConcurrentFirstWrites(t *testing.T) {
 		for i := range 8 {
 			go func() {
 				var a answer
-				a.attempts, a.err = s.AddAttempts(ctx, Fence{}, "c", 1, []model.Attempt{{Key: fmt.Sprint("k", i)}})
+				a.attempts, a.err = storeAttempts(ctx, s, Fence{}, "c", 1, []model.Attempt{{Key: fmt.Sprint("k", i)}})
 				if a.err == nil {
 					_, a.err = s.SaveRun(ctx, Fence{}, RunKey{Campaign: "c"}, "t", someRun(i))
 				}

@@ -164,7 +164,7 @@ func storeGeneration(b *testing.B, s *Store, n int) {
 	for i := range 6 {
 		attempts = append(attempts, model.Attempt{Key: fmt.Sprintf("%d-%d", n, i), Order: i, ParentTree: tree, Status: model.AttemptProposed})
 	}
-	attempts, err := s.AddAttempts(ctx, f, "c", n, attempts)
+	attempts, err := storeAttempts(ctx, s, f, "c", n, attempts)
 	require.NoError(b, err)
 	for i, a := range attempts {
 		a.Status = []model.AttemptStatus{model.AttemptFailed, model.AttemptPassed, model.AttemptLanded}[max(0, i-3)]

@@ -48,7 +48,7 @@ func TestSaveRunAgain(t *testing.T) {
 	})
 }
 
-func TestAddAttemptsAgain(t *testing.T) {
+func TestAttemptsOfAProposalAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
 		campaign(t, s, "c")
@@ -56,21 +56,21 @@ func TestAddAttemptsAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, proposed)
 
-		first, err := s.AddAttempts(ctx, Fence{}, "c", 1, []model.Attempt{{Key: "b", Order: 2}, {Key: "a", Order: 1}, {Key: "b", Order: 3}})
+		first, err := storeAttempts(ctx, s, Fence{}, "c", 1, []model.Attempt{{Key: "b", Order: 2}, {Key: "a", Order: 1}, {Key: "b", Order: 3}})
 		require.NoError(t, err)
 		require.Len(t, first, 2, "one row a key")
 		require.Equal(t, []string{"a", "b"}, []string{first[0].Key, first[1].Key})
-		again, err := s.AddAttempts(ctx, Fence{}, "c", 1, []model.Attempt{{Key: "other"}})
+		again, err := storeAttempts(ctx, s, Fence{}, "c", 1, []model.Attempt{{Key: "other"}})
 		require.NoError(t, err)
 		require.Equal(t, first, again)
 
-		none, err := s.AddAttempts(ctx, Fence{}, "c", 2, nil)
+		none, err := storeAttempts(ctx, s, Fence{}, "c", 2, nil)
 		require.NoError(t, err)
 		require.Empty(t, none)
 		proposed, err = s.Proposed(ctx, "c", 2)
 		require.NoError(t, err)
 		require.True(t, proposed, "none is an answer too")
-		late, err := s.AddAttempts(ctx, Fence{}, "c", 2, []model.Attempt{{Key: "late"}})
+		late, err := storeAttempts(ctx, s, Fence{}, "c", 2, []model.Attempt{{Key: "late"}})
 		require.NoError(t, err)
 		require.Empty(t, late)
 
@@ -83,9 +83,35 @@ func TestAddAttemptsAgain(t *testing.T) {
 	})
 }
 
+// storeAttempts stores a proposal that is nothing but its attempts.
+func storeAttempts(ctx context.Context, s *Store, f Fence, campaign string, generation int, attempts []model.Attempt) ([]model.Attempt, error) {
+	p, err := s.AddProposal(ctx, f, campaign, generation, model.Proposal{Attempts: attempts})
+	return p.Attempts, err
+}
+
+// A proposal that is stored again comes back with all that the first one said.
+func TestAddProposalAgain(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		campaign(t, s, "c")
+		want := filled[model.Proposal]()
+		for i := range want.Attempts {
+			want.Attempts[i].Campaign, want.Attempts[i].Generation = "c", 3
+		}
+		for _, p := range []model.Proposal{want, {}, {Notes: []string{"another"}}} {
+			got, err := s.AddProposal(ctx, Fence{}, "c", 3, p)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		none, err := s.AddProposal(ctx, Fence{}, "c", 4, model.Proposal{})
+		require.NoError(t, err)
+		require.Equal(t, model.Proposal{Attempts: []model.Attempt{}, Notes: []string{}}, none)
+	})
+}
+
 func addAttempts(t *testing.T, s *Store, generation int, attempts ...model.Attempt) {
 	t.Helper()
-	_, err := s.AddAttempts(context.Background(), Fence{}, "c", generation, attempts)
+	_, err := storeAttempts(context.Background(), s, Fence{}, "c", generation, attempts)
 	require.NoError(t, err)
 }
 
