@@ -33,8 +33,9 @@ func isElision(path, text string) bool {
 func checkElided(path string, c change, old string) *Error {
 	var there map[string]bool
 	for _, h := range c.hunks {
+		drops := c.drops(h, old)
 		for _, l := range h.lines {
-			if !isElision(path, l.text) && !(c.whole && bare.MatchString(l.text)) {
+			if !isElision(path, l.text) && !(c.whole && bare.MatchString(l.text)) && !(drops && l.op == '+' && omits(l.text)) {
 				continue
 			}
 			if there == nil {
