@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	searchMark  = regexp.MustCompile(`^\s*<{5,10}\s*(?:SEARCH|ORIGINAL|HEAD|OLD)\b:?\s*(.*)$`)
+	searchMark  = regexp.MustCompile(`^\s*<{5,10}\s*(?i:SEARCH|ORIGINAL|HEAD|OLD)\b:?\s*(.*)$`)
 	divider     = regexp.MustCompile(`^\s*={5,10}\s*$`)
 	replaceMark = regexp.MustCompile(`^\s*>{5,10}\s*(?:REPLACE|UPDATED|NEW|[A-Za-z0-9_./-]*)\s*$`)
 )

@@ -92,9 +92,10 @@ func recordManglings(records []Replacement) []mangling {
 	return out
 }
 
-// isDoubled says that text can be a JSON string that was escaped once too often.
+// isDoubled says that text can be a JSON string that was escaped once too often. A
+// single line shows it where it begins with a tab.
 func isDoubled(s string) bool {
-	return strings.Contains(s, `\n`) && !strings.Contains(s, "\n")
+	return (strings.Contains(s, `\n`) || strings.HasPrefix(s, `\t`)) && !strings.Contains(s, "\n")
 }
 
 // escapeOutside says whether \n stands outside of quotes, where no program has it.
@@ -172,4 +173,19 @@ func numbered(s string) (n int, text string, ok bool) {
 		end = m[4]
 	}
 	return n, s[end:], err == nil
+}
+
+// bar is a line number that can hardly be code.
+var bar = regexp.MustCompile(`^\s{0,6}\d{1,6}\s?[|│](?:\s|$)`)
+
+// strayNumbers says whether all new lines begin with line numbers, and no old line
+// does: they were copied from what the model was shown.
+func (h *hunk) strayNumbers() bool {
+	new := h.added()
+	for _, i := range new {
+		if !bar.MatchString(h.lines[i].text) {
+			return false
+		}
+	}
+	return len(new) > 0 && !slices.ContainsFunc(h.old(), bar.MatchString)
 }

@@ -56,6 +56,9 @@ func (e *engine) place(d *document, c change) ([]spot, *Error) {
 		if len(found[i]) == 0 {
 			return nil, e.notFound(d, h, h.old())
 		}
+		if h.strayNumbers() {
+			return nil, h.fail(d, KindSyntax, "its new lines begin with line numbers", "write the lines as they are to stand in the file")
+		}
 		found[i] = pick(found[i], func(at int) bool { return h.numbered(at) })
 		if len(found[i]) > 1 {
 			found[i] = pick(found[i], d.below(h.heading))

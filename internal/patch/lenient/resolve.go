@@ -106,16 +106,12 @@ func (e *engine) suffixes(name string) []string {
 		}
 		return out
 	}
-	for rest := name; ; {
-		_, after, more := strings.Cut(rest, "/")
-		if !more {
-			return nil
+	for rest, more := name, true; more; _, rest, more = strings.Cut(rest, "/") {
+		if _, ok := e.base.Find(rest); ok {
+			return []string{rest}
 		}
-		if _, ok := e.base.Find(after); ok {
-			return []string{after}
-		}
-		rest = after
 	}
+	return nil
 }
 
 var (

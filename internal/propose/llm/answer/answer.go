@@ -136,16 +136,29 @@ func (d draft) edits(tree model.Tree) ([]model.Edit, error) {
 		try(lenient.Replacements(tree, d.whole(tree)))
 	}
 	if strings.TrimSpace(d.diff) != "" {
-		try(lenient.Diff(tree, d.diff))
+		if edits, err := lenient.Diff(tree, d.diff); err == nil || len(ways) == 0 || !isRemark(d.diff, err) {
+			try(edits, err)
+		}
 	}
 	switch {
 	case first != nil:
 		return nil, first
+	case len(ways) == 0:
+		return nil, &Error{Kind: Empty, Detail: "its JSON holds no edits"}
 	case len(ways) == 2 && !sameFiles(tree, ways[0], ways[1]):
 		return nil, &Error{Kind: DoesNotApply, Detail: "its edits and its diff do different things", Hint: "give one of both"}
 	}
 	return ways[0], nil
 }
+
+// isRemark says whether what stands in the place of a diff is a word such as "N/A".
+func isRemark(diff string, err error) bool {
+	var p *lenient.Error
+	return errors.As(err, &p) && p.Kind == lenient.KindNone && !strings.Contains(strings.TrimSpace(diff), "\n") && len(diff) <= maxRemark
+}
+
+// maxRemark is the longest remark, in bytes.
+const maxRemark = 100
 
 func sameFiles(tree model.Tree, a, b []model.Edit) bool {
 	x, y := tree.With(a...), tree.With(b...)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ var (
 	targetNames     = []string{"targets", "target", "problems", "problem_ids", "problem_id", "tests", "target_problems"}
 	editNames       = []string{"edits", "edit", "changes", "modifications", "replacements", "patches", "operations", "files", "search_replace", "blocks"}
 	diffNames       = []string{"diff", "patch", "unified_diff", "git_diff"}
-	wrapNames       = []string{"answer", "result", "response", "candidate", "output", "arguments", "parameters", "input", "final"}
+	wrapNames       = []string{"answer", "result", "response", "candidate", "output", "arguments", "parameters", "input", "final", "candidates", "answers"}
 
 	pathNames    = []string{"path", "file", "filename", "file_path", "filepath", "file_name", "target_file"}
 	searchNames  = []string{"search", "old_str", "old_string", "old", "old_text", "old_code", "original", "before", "find", "search_block", "from"}
@@ -44,43 +45,6 @@ var (
 	contentNames = []string{"content", "contents", "code", "text"}
 	fullNames    = []string{"full_content", "full_file", "complete_file", "whole_file", "file_content", "new_content"}
 )
-
-// choose returns the last value that holds edits or a diff. Single edits one
-// after another belong together. What follows something that could not be read
-// may be a piece of it: that must be a whole answer by itself.
-func (s scan) choose() (draft, bool) {
-	for i := len(s.values) - 1; i >= 0; i-- {
-		o, isObject := s.values[i].(map[string]any)
-		if i >= s.outer && !(isObject && (fold(o).has(editNames) || fold(o).has(diffNames)) && !isSingle(fold(o))) {
-			continue
-		}
-		if isObject && isSingle(fold(o)) {
-			return s.singles()
-		}
-		if d, ok := read(s.values[i], 0); ok {
-			return d, true
-		}
-	}
-	return draft{}, false
-}
-
-// singles joins the values that are one edit each.
-func (s scan) singles() (draft, bool) {
-	var out draft
-	for _, v := range s.values[:s.outer] {
-		o, ok := v.(map[string]any)
-		if !ok || !isSingle(fold(o)) {
-			continue
-		}
-		d := single(o)
-		d.records, d.diff = append(out.records, d.records...), out.diff+d.diff
-		if d.err == nil {
-			d.err = out.err
-		}
-		out = d
-	}
-	return out, len(out.records) > 0 || out.diff != ""
-}
 
 // single reads an object that is one edit, or the diff of one file.
 func single(o map[string]any) draft {
@@ -116,7 +80,7 @@ func read(v any, depth int) (draft, bool) {
 func readList(list []any, depth int) (draft, bool) {
 	var d draft
 	d.addEdits(list)
-	if len(d.records) > 0 || d.diff != "" {
+	if len(d.records) > 0 || strings.TrimSpace(d.diff) != "" || d.err != nil {
 		return d, true
 	}
 	if len(list) == 1 {
@@ -257,9 +221,14 @@ func (d *draft) addEdit(f fields) error {
 	r := record{Replacement: lenient.Replacement{Path: asText(f.first(pathNames))}}
 	r.Search, r.Replace = asText(f.first(searchNames)), asText(f.first(replaceNames))
 	action := strings.ToLower(asText(f.first([]string{"action", "type", "operation", "op"})))
+	if err := f.checkTexts(); err != nil {
+		return err
+	}
 	switch {
+	case inserts.MatchString(action) && r.Search != "" && !strings.Contains(r.Replace, strings.TrimSpace(r.Search)):
+		return fmt.Errorf("it is to insert lines, but replace takes the place of search: repeat the lines of search in it")
 	case f.has(replaceNames) && (f.has(searchNames) || action == "create" || action == "add"):
-	case f.has(diffNames):
+	case strings.TrimSpace(asText(f.first(diffNames))) != "":
 		d.diff += withHeader(r.Path, asText(f.first(diffNames))) + "\n"
 		return nil
 	case f.has(fullNames):
@@ -275,6 +244,25 @@ func (d *draft) addEdit(f fields) error {
 		return fmt.Errorf("it needs path, search and replace")
 	}
 	d.records = append(d.records, r)
+	return nil
+}
+
+// inserts matches the actions of other edit tools that keep the lines they quote.
+var inserts = regexp.MustCompile(`insert|append|prepend`)
+
+// checkTexts refuses what should be text and is an object or a mixed list. It would
+// read as nothing, and an edit to nothing deletes.
+func (f fields) checkTexts() error {
+	for _, names := range [][]string{pathNames, searchNames, replaceNames, contentNames, fullNames} {
+		switch v := f.first(names).(type) {
+		case map[string]any:
+			return fmt.Errorf("its %s is an object, not a text", names[0])
+		case []any:
+			if slices.ContainsFunc(v, func(l any) bool { _, text := l.(string); return !text }) {
+				return fmt.Errorf("its %s is a list of other things than lines", names[0])
+			}
+		}
+	}
 	return nil
 }
 

@@ -96,9 +96,23 @@ func (r *reader) fail(what string) error {
 	return fmt.Errorf("%s in line %d", what, line)
 }
 
+// space passes over white space and over comments, which JSON does not have.
 func (r *reader) space() {
-	for r.at < len(r.text) && strings.ContainsRune(" \t\r\n", rune(r.text[r.at])) {
-		r.at++
+	for r.at < len(r.text) {
+		rest := r.text[r.at:]
+		switch {
+		case strings.ContainsRune(" \t\r\n", rune(rest[0])):
+			r.at++
+		case rest[0] == '#' || strings.HasPrefix(rest, "//"):
+			r.at += len(rest[:strings.IndexByte(rest+"\n", '\n')])
+		case strings.HasPrefix(rest, "/*"):
+			before, after, ended := strings.Cut(rest, "*/")
+			if r.at += len(before); ended {
+				r.at = len(r.text) - len(after)
+			}
+		default:
+			return
+		}
 	}
 }
 

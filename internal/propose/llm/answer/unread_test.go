@@ -1,0 +1,44 @@
+package answer_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"ratchet/internal/model"
+	"ratchet/internal/propose/llm/answer"
+)
+
+// What cannot be read must never read as nothing: an edit to nothing deletes, and an
+// edit left out makes half a patch.
+func TestWhatCannotBeReadIsNotNothing(t *testing.T) {
+	base := model.Tree{}.With(model.Edit{Path: "a.txt", Data: []byte("one\ntwo\n")}, model.Edit{Path: "b.txt", Data: []byte("three\n")})
+	const fine = `{"path": "b.txt", "search": "three", "replace": "3"}`
+	for _, odd := range []string{
+		`{"path": "a.txt", "search": "one", "replace": {"text": "1"}}`,
+		`{"path": "a.txt", "search": "one", "replace": ["1", {"x": "y"}]}`,
+		`{"path": "a.txt", "search": "one", "replace": ["1", null]}`,
+		`{"path": "c.txt", "search": {"text": "one"}, "replace": "1"}`,
+		`{"path": "a.txt", "diff": ""}`,
+		`{"path": "a.txt", "diff": {"old": "one", "new": "1"}}`,
+		`{"path": "a.txt", "search": "one", "replace": "1", "action": "insert_after"}`,
+		`{"path": "a.txt", "search": "one", "replace": "1", "type": "append"}`,
+	} {
+		for _, text := range []string{`{"edits": [` + odd + `, ` + fine + `]}`, `{"edits": [` + fine + `, ` + odd + `]}`, `[` + fine + `, ` + odd + `]`} {
+			_, err := answer.Decode(text, base)
+			require.Error(t, err, text)
+		}
+	}
+	a, err := answer.Decode(`{"edits": [{"path": "a.txt", "search": "one", "replace": "one\nand", "action": "insert_after"}]}`, base)
+	require.NoError(t, err)
+	require.Equal(t, "one\nand\ntwo\n", string(a.Edits[0].Data))
+}
+
+func TestAnAnswerInAListWithAnEmptyDiff(t *testing.T) {
+	base := model.Tree{}.With(model.Edit{Path: "a.txt", Data: []byte("one\n")})
+	a, err := answer.Decode(`[{"hypothesis": "x", "edits": [{"path": "a.txt", "search": "one", "replace": "1"}], "diff": ""}]`, base)
+	require.NoError(t, err)
+	require.Equal(t, "1\n", string(a.Edits[0].Data))
+	_, err = answer.Decode(`[{"hypothesis": "x", "edits": [], "diff": ""}]`, base)
+	require.Error(t, err)
+}
