@@ -139,7 +139,11 @@ func (e *engine) edit(path string, data []byte, c change) ([]byte, error) {
 	if c.ordered || len(c.hunks) < 2 || c.hunks[0].unit != unitBlock || costly {
 		return nil, err
 	}
+	before := string(data)
 	for _, h := range c.hunks {
+		if len(occurrences(before, h.search, 2)) > 1 {
+			h.search = "" // that other blocks took the other places does not say that it meant this one
+		}
 		one := c
 		one.hunks = []hunk{h}
 		next, again := e.once(path, data, one)

@@ -45,7 +45,7 @@ func (p *parser) block() error {
 	old, new := p.part(p.at+1, split, margin), p.part(split+1, end, margin)
 	p.at = end + 1
 	p.name = ""
-	p.add(newBlock(p.used, p.hunks, old, new))
+	p.add(newBlock(p.used, p.hunks, old, new).quoting(written(old), written(new)))
 	return nil
 }
 
@@ -81,6 +81,29 @@ func newBlock(path string, n int, old, new []line) change {
 	return change{path: path, hunks: []hunk{{unit: unitBlock, n: n, lines: align(old, new)}}}
 }
 
+// quoting keeps the texts of a block as they are written.
+func (c change) quoting(search, replace string) change {
+	c.hunks[0].search, c.hunks[0].replace = search, replace
+	return c
+}
+
+// written joins the lines between two marks of a block. The end of the last one
+// belongs to the mark.
+func written(lines []line) string {
+	var b strings.Builder
+	for i, l := range lines {
+		b.WriteString(l.text)
+		if i == len(lines)-1 {
+			break
+		}
+		if l.cr {
+			b.WriteByte('\r')
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 func isBlankLine(l line) bool { return strings.Trim(l.text, blanks) == "" }
 
 func blankLines(lines []line) bool {
@@ -101,7 +124,7 @@ func recordChanges(records []Replacement, m mangling) ([]change, error) {
 		if clean := lineSuffix.ReplaceAllString(strings.Trim(path, "`'\""), ""); clean != "" {
 			path = clean
 		}
-		c := newBlock(path, i+1, old, new)
+		c := newBlock(path, i+1, old, new).quoting(m.undo(r.Search), m.undo(r.Replace))
 		if c.create && len(new) == 0 {
 			return nil, &Error{Kind: KindSyntax, Path: path, Unit: unitBlock, N: i + 1, Detail: "it has neither old nor new lines"}
 		}

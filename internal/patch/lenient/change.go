@@ -20,6 +20,9 @@ type hunk struct {
 	fresh   bool   // its header says that the file is new
 	marked  bool   // it says where there is no newline at the end of the file
 	numbers []int  // line numbers copied in front of the old lines
+	search  string // the old text of a block, as it is written
+	replace string // and the new one
+	literal bool   // its lines are those of the file: nothing of them is guessed
 }
 
 // change is what a patch does to one file.

@@ -54,6 +54,9 @@ func (s spot) reindent(d *document, pooled []pair) ([]string, *Error) {
 	for i, l := range s.hunk.lines {
 		out[i] = l.text
 	}
+	if s.hunk.literal {
+		return out, nil
+	}
 	added := s.hunk.added()
 	ps := s.pairs(d)
 	if !same(ps) { // white space alone moved with the rest

@@ -10,6 +10,10 @@
 // than a line number says which: the order of a diff's hunks, the heading of a
 // hunk, line numbers that other hunks prove right, or numbers on every line.
 //
+// The old text of a block that is not whole lines is taken at its word, and
+// nothing is tolerated: it stands in the file exactly once, byte for byte, and does
+// not begin or end within a word.
+//
 // All functions are pure and safe for concurrent use. Work is bounded by the
 // limits below and grows in proportion to input times hunks at most.
 package lenient
@@ -28,8 +32,8 @@ const (
 	MaxFileLines = 200_000 // lines of a file that is to be changed
 )
 
-// Replacement replaces whole lines of one file. An empty Search makes a new file
-// of Replace; an empty Replace deletes the lines.
+// Replacement replaces lines of one file, or a part of them. An empty Search makes
+// a new file of Replace; an empty Replace deletes what Search quotes.
 type Replacement struct {
 	Path    string `json:"path"`
 	Search  string `json:"search"`

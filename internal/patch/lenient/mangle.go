@@ -58,7 +58,7 @@ func mangled(changes []change, m mangling) []change {
 				l.text = m.undo(l.text)
 				lines[k] = l
 			}
-			h.lines = lines
+			h.lines, h.search, h.replace = lines, m.undo(h.search), m.undo(h.replace)
 			hunks[j] = h
 		}
 		c.hunks = hunks

@@ -33,6 +33,7 @@ func isBlank(r rune) bool { return r == ' ' || r == '\t' }
 // document is a file as lines, indexed for matching.
 type document struct {
 	path  string
+	text  string
 	lines []line
 	crlf  int // lines that end with CRLF
 	lf    int
@@ -43,7 +44,8 @@ type document struct {
 }
 
 func newDocument(path string, data []byte) *document {
-	d := &document{path: path, lines: splitLines(string(data))}
+	d := &document{path: path, text: string(data)}
+	d.lines = splitLines(d.text)
 	d.open = len(data) > 0 && data[len(data)-1] != '\n'
 	for i := range d.lines {
 		l := &d.lines[i]

@@ -54,7 +54,11 @@ func (e *engine) place(d *document, c change) ([]spot, *Error) {
 			found[i] = e.matches(d, h.old())
 		}
 		if len(found[i]) == 0 {
-			return nil, e.notFound(d, h, h.old())
+			at, err := e.part(d, h)
+			if err != nil {
+				return nil, err
+			}
+			found[i] = []int{at}
 		}
 		if h.strayNumbers() {
 			return nil, h.fail(d, KindSyntax, "its new lines begin with line numbers", "write the lines as they are to stand in the file")

@@ -17,7 +17,7 @@ import (
 )
 
 // leastCases only grows: an answer that was seen once is never forgotten.
-const leastCases = 227
+const leastCases = 236
 
 // answerCase is one file of the corpus.
 type answerCase struct {
