@@ -45,8 +45,8 @@ func (r *Refusal) Error() string { return fmt.Sprintf("HTTP %d: %s", r.Status, r
 // whole text is the message.
 func ReadFault(body []byte) Fault {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "�"))
-	var top map[string]any
-	if json.Unmarshal(body, &top) != nil {
+	top, ok := object(body)
+	if !ok {
 		return Fault{Message: text}
 	}
 	f := faultOf(top)
@@ -64,7 +64,24 @@ func ReadFault(body []byte) Fault {
 	return f
 }
 
+// object reads an object, or the first one of a list, which is how Google's servers
+// wrap an error.
+func object(body []byte) (map[string]any, bool) {
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return nil, false
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	top, ok := v.(map[string]any)
+	return top, ok
+}
+
 func faultOf(m map[string]any) Fault {
+	if inner, ok := m["message"].(map[string]any); ok && inner["detail"] != nil { // Mistral's
+		m["message"] = detail(inner["detail"])
+	}
 	f := Fault{Message: str(m["message"]), Type: str(m["type"]), Code: str(m["code"]), Param: str(m["param"])}
 	if f.Message == "" {
 		f.Message = detail(m["detail"])
@@ -123,7 +140,7 @@ func (f Fault) Unsupported(param string) bool { return f.Names(param) && f.says(
 // overflow are the words of servers whose model is too small for a prompt.
 var overflow = []string{
 	"context_length_exceeded", "maximum context length", "context length", "context window", "context size", "exceed_context", "maximum model length",
-	"max_model_len", "prompt is too long", "input is too long", "prompt too long", "input length and `max_tokens` exceed",
+	"max_model_len", "maximum prompt length", "exceeds the maximum allowed length", "input token count", "`inputs` tokens + ", "`inputs` must have less than", "too many tokens", "prompt is too long", "input is too long", "prompt too long", "input length and `max_tokens` exceed",
 }
 
 // Overflow says whether the fault is that a prompt is too long.
@@ -222,10 +239,11 @@ func span(seconds float64) time.Duration {
 const maxDetail = 500
 
 // Line makes one line of a server's words, of at most maxDetail bytes, to be logged
-// and shown in terminals: without a key, without control characters, which a
-// terminal obeys, and without characters that nobody sees.
+// and shown in terminals: without a key, in whichever form servers repeat what they
+// were sent, without control characters, which a terminal obeys, and without
+// characters that nobody sees.
 func Line(key llm.Scrubber, text string) string {
-	return cut(key.Scrub(strings.Map(shown, strings.ToValidUTF8(text, "\uFFFD"))))
+	return cut(hide(key, strings.Map(shown, strings.ToValidUTF8(text, "\uFFFD"))))
 }
 
 func shown(r rune) rune {

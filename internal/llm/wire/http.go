@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,8 @@ const (
 	maxStream = 64 << 20
 	// maxList bounds a response that is no answer: a list of models, or of one.
 	maxList = 4 << 20
+	// maxEvent bounds the bytes of one event. The libraries hold several copies of it.
+	maxEvent = MaxAnswer
 	// MaxAnswer bounds the text of one answer, reasoning included, in bytes.
 	MaxAnswer = 4 << 20
 )
@@ -77,19 +80,35 @@ func most(req *http.Request) int64 {
 // refusalOf reads what a server says instead of an answer, nil when it answers.
 func refusalOf(req *http.Request, res *http.Response) error {
 	ok := res.StatusCode/100 == 2
-	if ok && (req.Method != http.MethodPost || streams(res.Header.Get("Content-Type"))) {
+	packed := res.Header.Get("Content-Encoding")
+	known := packed == "" || strings.EqualFold(packed, "identity")
+	if ok && known && (req.Method != http.MethodPost || streams(res.Header.Get("Content-Type"))) {
 		return nil
 	}
 	defer res.Body.Close()
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		// What follows is the bare connection, a read of which no context ends.
+		return &Refusal{Status: res.StatusCode, Fault: Fault{Message: "the server wants to speak another protocol"}}
+	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
 	if err != nil && len(body) == 0 && req.Context().Err() != nil {
 		return err
 	}
 	r := &Refusal{Status: res.StatusCode, Fault: ReadFault(body)}
-	if ok {
-		r.NoStream, r.Computed = mediaType(res.Header.Get("Content-Type")), len(body)
-	} else {
+	if !known {
+		r.Fault = Fault{Message: "the response is packed as " + packed + ", which was not asked for"}
+	}
+	switch {
+	case !ok:
 		r.RetryAfter = RetryAfter(res.Header, time.Now())
+		return r
+	case !known:
+		r.Kind = llm.ErrMalformed
+	}
+	// The type stays as it is written: a key in it must be found.
+	r.NoStream, _, _ = strings.Cut(res.Header.Get("Content-Type"), ";")
+	if !r.Fault.Stated {
+		r.Computed = len(body)
 	}
 	return r
 }
@@ -115,14 +134,16 @@ func mediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// bounded ends a body that is too long with ErrTooBig.
+// bounded ends a body that is too long, or has an event that is, with ErrTooBig.
 type bounded struct {
 	io.ReadCloser
-	left int64
+	left  int64
+	event int // bytes since the last blank line
+	line  int // bytes of the line so far
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+	if b.left <= 0 || b.event > maxEvent {
 		return 0, ErrTooBig
 	}
 	if int64(len(p)) > b.left {
@@ -130,5 +151,22 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)
+	b.count(p[:n])
 	return n, err
+}
+
+// count measures the event that the body is in. A blank line ends one.
+func (b *bounded) count(p []byte) {
+	for {
+		line, rest, ended := bytes.Cut(p, []byte("\n"))
+		b.event += len(line) + 1
+		b.line += len(bytes.TrimRight(line, "\r"))
+		if !ended {
+			return
+		}
+		if b.line == 0 {
+			b.event = 0
+		}
+		b.line, p = 0, rest
+	}
 }
