@@ -51,7 +51,7 @@ func (s *goSuite) Screen(ctx context.Context, t Target, sc Screening, emit func(
 type goScreen struct {
 	suite  *goSuite
 	target Target
-	judge  func(string, model.Candidate, []model.Result) model.Judgement
+	judge  ruling
 	search []model.Problem
 	byID   map[string]model.Problem
 	shared *goBench     // nil unless boxes are shared; opened when first needed
@@ -172,6 +172,9 @@ func firstLine(log string) string {
 // stage runs problems and has them judged.
 func (g *goScreen) stage(ctx context.Context, b *goBench, stage string, c model.Candidate, problems []model.Problem, out *Screened) (bool, error) {
 	run, err := b.Run(ctx, problems, false)
+	if err == nil && stage == StageSearch {
+		err = again(ctx, b, g.judge, c, problems, &run)
+	}
 	if err != nil {
 		return false, err
 	}

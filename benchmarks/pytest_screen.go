@@ -101,42 +101,30 @@ func (g *pyScreen) stages(ctx context.Context, b Bench, c model.Candidate, searc
 	if err != nil || g.unbuilt(run, &out) {
 		return out, err
 	}
-	if err := again(ctx, b, search(), &run); err != nil {
+	if err := again(ctx, b, g.judge, c, search(), &run, late(run)...); err != nil {
 		return out, err
 	}
 	out.Passed = g.rule(StageSearch, c, run, &out)
 	return out, nil
 }
 
-// mostAgain is how many problems that ran out of time are run a second time.
-const mostAgain = 3
+// mostLate is how many problems that ran out of time are run a second time.
+const mostLate = 3
 
-// again runs problems that exceeded their limit once more, each alone: a candidate
-// that has repaired something is not to be refused because the host was busy. Many
-// at once are taken as they are.
-func again(ctx context.Context, b Bench, problems []model.Problem, run *model.Run) error {
-	var late []model.Problem
-	before := run.ByProblem()
-	for _, p := range problems {
-		if before[p.ID].Outcome == model.Timeout {
-			late = append(late, p)
+// late names the problems that exceeded their limit: a candidate that has repaired
+// something is not to be refused because the host was busy. Many at once are taken
+// as they are.
+func late(run model.Run) []string {
+	var ids []string
+	for _, r := range run.Results {
+		if r.Outcome == model.Timeout {
+			ids = append(ids, r.Problem)
 		}
 	}
-	if len(late) == 0 || len(late) > mostAgain || run.Tampered != "" {
+	if len(ids) > mostLate {
 		return nil
 	}
-	second, err := b.Run(ctx, late, true)
-	if err != nil {
-		return err
-	}
-	after := second.ByProblem()
-	for i, r := range run.Results {
-		if again, ok := after[r.Problem]; ok {
-			run.Results[i] = again
-		}
-	}
-	run.Sandbox += second.Sandbox
-	return nil
+	return ids
 }
 
 // unbuilt fails a candidate of which nothing can be imported.

@@ -64,7 +64,7 @@ func screenEach(ctx context.Context, s screener, t Target, sc Screening, emit fu
 type screening struct {
 	suite  screener
 	target Target
-	judge  func(string, model.Candidate, []model.Result) model.Judgement
+	judge  ruling
 	search []model.Problem
 	shared screenBench // nil unless boxes are shared
 }
@@ -111,11 +111,33 @@ func (g *screening) stages(ctx context.Context, b screenBench, c model.Candidate
 		}
 	}
 	run, err := b.Run(ctx, g.search, false)
+	if err == nil {
+		err = again(ctx, b, g.judge, c, g.search, &run)
+	}
 	if err != nil {
 		return out, err
 	}
 	out.Passed = g.rule(StageSearch, c, run, &out)
 	return out, nil
+}
+
+// ruling judges the results of a stage.
+type ruling func(stage string, c model.Candidate, results []model.Result) model.Judgement
+
+// again runs the problems of the last stage that the judge wants to see once more,
+// and others, each alone, and puts what they give then in place of what they gave before.
+func again(ctx context.Context, b Bench, j ruling, c model.Candidate, problems []model.Problem, run *model.Run, others ...string) error {
+	ids := append(others, j(StageSearch, c, run.Results).Again...)
+	if len(ids) == 0 || run.Tampered != "" {
+		return nil
+	}
+	doubtful := slices.DeleteFunc(slices.Clone(problems), func(p model.Problem) bool { return !slices.Contains(ids, p.ID) })
+	second, err := b.Run(ctx, doubtful, true)
+	if err != nil {
+		return err
+	}
+	run.Renew(second)
+	return nil
 }
 
 // atOnce judges both stages on one run of everything.
@@ -131,6 +153,9 @@ func (g *screening) atOnce(ctx context.Context, b screenBench, c model.Candidate
 	}
 	run.Results = resultsOf(run, g.search)
 	run.Sandbox -= out.Sandbox // paid for already
+	if err := again(ctx, b, g.judge, c, g.search, &run); err != nil {
+		return err
+	}
 	out.Passed = g.rule(StageSearch, c, run, out)
 	return nil
 }

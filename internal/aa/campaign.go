@@ -3,6 +3,7 @@ package aa
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"ratchet/internal/decision"
 	"ratchet/internal/model"
@@ -216,12 +217,33 @@ func (c *campaign) screen(ctx context.Context, pass map[string]float64) (screene
 		if err != nil {
 			return screened{}, err
 		}
-		if !c.judge(stage.name, candidate, run.Results).Pass {
-			return screened{}, nil
+		pass, err := c.rule(ctx, bench, stage.name, candidate, &run)
+		if err != nil || !pass {
+			return screened{}, err
 		}
 		last = run
 	}
 	return screened{passed: true, score: last.Score(), results: last.Results}, nil
+}
+
+// rule judges a stage, after another run of what the judge wants to see again.
+func (c *campaign) rule(ctx context.Context, bench tree, stage string, candidate model.Candidate, run *model.Run) (bool, error) {
+	j := c.judge(stage, candidate, run.Results)
+	if len(j.Again) == 0 {
+		return j.Pass, nil
+	}
+	var doubtful []model.Problem
+	for _, p := range c.search {
+		if slices.Contains(j.Again, p.ID) {
+			doubtful = append(doubtful, p)
+		}
+	}
+	second, err := bench.Run(ctx, doubtful, true)
+	if err != nil {
+		return false, err
+	}
+	run.Renew(second)
+	return c.judge(stage, candidate, run.Results).Pass, nil
 }
 
 // stage runs one stage, and the metrics in it on the parent too, next to the candidate's.

@@ -179,4 +179,7 @@ type Judgement struct {
 	Reason string   `json:"reason"` // for people, when not Pass
 	Fixed  []string `json:"fixed"`  // did not pass on the parent, passes now
 	Broken []string `json:"broken"` // passed on the parent, does not now
+	// Again are the Broken for which one failure is too little to go by: they are run
+	// once more, and judged anew with what they give then.
+	Again []string `json:"again,omitempty"`
 }

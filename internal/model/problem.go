@@ -2,7 +2,10 @@
 // import, and nothing that does input or output.
 package model
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Split says who may see a problem.
 type Split string
@@ -135,6 +138,19 @@ func (r Run) ByProblem() map[string]Result {
 		m[x.Problem] = x
 	}
 	return m
+}
+
+// Renew takes over what another run of some of the problems gave, and what it took.
+func (r *Run) Renew(later Run) {
+	latest := later.ByProblem()
+	for i, x := range r.Results {
+		if now, ok := latest[x.Problem]; ok {
+			r.Results[i] = now
+		}
+	}
+	r.Sandbox += later.Sandbox
+	r.Truncated = r.Truncated || later.Truncated
+	r.Tampered = cmp.Or(r.Tampered, later.Tampered)
 }
 
 // Block is a stretch of source that is executed as a whole; lines and columns

@@ -54,6 +54,7 @@ func know(problems []model.Problem, rates map[string]Rate) knowledge {
 type screen struct {
 	fixes  []seen // fail on the parent, pass now
 	broken []string
+	doubt  []string // broken by one failure alone
 	noisy  []seen
 	gains  []gain // metrics that are better by more than their minimum effect
 }
@@ -81,7 +82,7 @@ func (k knowledge) look(results []model.Result, targets []string) screen {
 		switch kind := k.kinds[r.Problem]; {
 		case kind == passes:
 			if !x.now {
-				s.broken = append(s.broken, x.problem)
+				s.breaks(x.problem, r.Outcome)
 			}
 		case kind == fails || rate.high() <= lowShare:
 			if x.now {
@@ -92,6 +93,15 @@ func (k knowledge) look(results []model.Result, targets []string) screen {
 		}
 	}
 	return s
+}
+
+// breaks notes a problem that always passed and does not now. Whether code builds
+// is no matter of chance; any other failure can be.
+func (s *screen) breaks(problem string, o model.Outcome) {
+	s.broken = append(s.broken, problem)
+	if o != model.BuildFailed {
+		s.doubt = append(s.doubt, problem)
+	}
 }
 
 // Claims chooses what a confirmation has to prove, from the search results of

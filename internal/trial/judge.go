@@ -14,6 +14,10 @@ const (
 	StageSearch  = "search"
 )
 
+// mostAgain is how many broken problems may be a matter of chance. A candidate that
+// breaks more is worth no second run of them.
+const mostAgain = 3
+
 // Judge returns the policy of a screen of the given problems, of which the
 // metrics count, and what is known of the parent. The function is safe for concurrent use. It rules on the results of one stage:
 //
@@ -24,6 +28,10 @@ const (
 //     its noise explains, and there is something to claim (see Claims): a problem that
 //     fails passes, a metric is better, or the noisy ones together did better
 //     than is known of them. A known flaky problem that fails is not broken.
+//
+// The first failure of a problem that always passed says little: it may be flaky
+// and not have shown it, and a right candidate would be lost. Where at most
+// mostAgain problems seem broken, Judgement.Again asks for another run of them.
 //
 // An unknown stage is judged like search. A screen that is passed by luck costs
 // sandbox time, never a wrong keep: only the confirmation decides that.
@@ -79,6 +87,9 @@ func judgeSearch(s screen) model.Judgement {
 	j := model.Judgement{Broken: s.broken}
 	for _, x := range s.fixes {
 		j.Fixed = append(j.Fixed, x.problem)
+	}
+	if len(s.broken) <= mostAgain && len(s.doubt) == len(s.broken) {
+		j.Again = s.doubt
 	}
 	claims, gains := s.claims(), s.claimedGains()
 	for _, x := range gains {

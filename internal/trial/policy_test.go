@@ -140,6 +140,34 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What one failure alone says is broken is to be run again, but for what chance
+// does not explain and where there is too much of it.
+func TestJudgeWantsToSeeAgain(t *testing.T) {
+	judge := Judge([]model.Problem{metric("m", model.BetterLower)}, map[string]Rate{
+		"p1": {Passed: 10, Runs: 10}, "p2": {Passed: 10, Runs: 10}, "p3": {Passed: 10, Runs: 10}, "p4": {Passed: 10, Runs: 10},
+		"f": {Runs: 10}, "n": {Passed: 5, Runs: 10}, "m": valued(5, 5, 5, 5),
+	})
+	unbuilt := model.Result{Problem: "p2", Outcome: model.BuildFailed}
+	for name, c := range map[string]struct {
+		stage   string
+		results []model.Result
+		again   []string
+	}{
+		"one is broken":           {StageSearch, results("f", "!p1", "p2"), []string{"p1"}},
+		"three are":               {StageSearch, results("f", "!p1", "!p2", "!p3"), []string{"p1", "p2", "p3"}},
+		"four are":                {StageSearch, results("f", "!p1", "!p2", "!p3", "!p4"), nil},
+		"none is":                 {StageSearch, results("f", "p1", "!n"), nil},
+		"one does not build":      {StageSearch, append(results("f", "!p1"), unbuilt), nil},
+		"a metric is worse":       {StageSearch, append(results("f"), value("m", 50)), nil},
+		"a metric and a test are": {StageSearch, append(results("f", "!p1"), value("m", 50)), nil},
+		"targets do not count":    {StageTargets, results("!p1"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.again, judge(c.stage, model.Candidate{Targets: []string{"f"}}, c.results).Again)
+		})
+	}
+}
+
 func TestClaimsOfFixes(t *testing.T) {
 	cs := Claims(nil, parent, results("f1", "f2", "p1", "n1", "n2"), []string{"f2"})
 	require.Equal(t, []string{"f2", "f1"}, ids(cs), "targets first, and nothing flaky beside a fix")
