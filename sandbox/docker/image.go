@@ -41,7 +41,7 @@ type build struct {
 }
 
 // once returns the id of the image ref, calling make_ when there is none. It
-// waits for another caller in this process who is making the same.
+// waits for another caller, in this process or another of the host, who is making the same.
 func (e *Engine) once(ctx context.Context, ref string, make_ func(context.Context) error) (string, error) {
 	for {
 		id, err := e.imageID(ctx, ref)
@@ -50,7 +50,7 @@ func (e *Engine) once(ctx context.Context, ref string, make_ func(context.Contex
 		}
 		b, mine := e.claim(ref)
 		if mine {
-			b.err = make_(ctx)
+			b.err = e.make(ctx, ref, make_)
 			e.release(ref, b)
 			if b.err != nil {
 				return "", b.err
@@ -66,6 +66,15 @@ func (e *Engine) once(ctx context.Context, ref string, make_ func(context.Contex
 			return "", e.wrap("make", ref, ctx.Err())
 		}
 	}
+}
+
+// make makes an image that another process has not made in the meantime.
+func (e *Engine) make(ctx context.Context, ref string, make_ func(context.Context) error) error {
+	defer alone(ctx, ref)()
+	if _, err := e.imageID(ctx, ref); !errors.Is(err, sandbox.ErrNoImage) {
+		return err
+	}
+	return make_(ctx)
 }
 
 func (e *Engine) claim(ref string) (b *build, mine bool) {
