@@ -99,21 +99,31 @@ func (r *reader) fail(what string) error {
 // space passes over white space and over comments, which JSON does not have.
 func (r *reader) space() {
 	for r.at < len(r.text) {
-		rest := r.text[r.at:]
-		switch {
-		case strings.ContainsRune(" \t\r\n", rune(rest[0])):
+		if n := r.comment(); n > 0 {
+			r.at += n
+		} else if strings.ContainsRune(" \t\r\n", rune(r.text[r.at])) {
 			r.at++
-		case rest[0] == '#' || strings.HasPrefix(rest, "//"):
-			r.at += len(rest[:strings.IndexByte(rest+"\n", '\n')])
-		case strings.HasPrefix(rest, "/*"):
-			before, after, ended := strings.Cut(rest, "*/")
-			if r.at += len(before); ended {
-				r.at = len(r.text) - len(after)
-			}
-		default:
+		} else {
 			return
 		}
 	}
+}
+
+// comment is the length of a comment, 0 for none. What follows a quote at once, or
+// has one in it, is more likely the rest of a string in which one was not escaped.
+func (r *reader) comment() int {
+	rest, n := r.text[r.at:], 0
+	switch {
+	case rest[0] == '#' || strings.HasPrefix(rest, "//"):
+		n = strings.IndexByte(rest, '\n')
+	case strings.HasPrefix(rest, "/*"):
+		n = strings.Index(rest, "*/") + len("*/")
+	}
+	quoted := r.at > 0 && strings.ContainsRune("\"'`", rune(r.text[r.at-1]))
+	if n < len("*/") || quoted || strings.Contains(rest[:n], `"`) {
+		return 0
+	}
+	return n
 }
 
 // peek returns the next byte after white space, 0 at the end.

@@ -42,3 +42,13 @@ func TestAnAnswerInAListWithAnEmptyDiff(t *testing.T) {
 	_, err = answer.Decode(`[{"hypothesis": "x", "edits": [], "diff": ""}]`, base)
 	require.Error(t, err)
 }
+
+// A mark of a comment behind a quote that was not escaped begins none: the string
+// would end there.
+func TestCommentsAreNotTheRestOfAString(t *testing.T) {
+	base := model.Tree{}.With(model.Edit{Path: "a.yaml", Data: []byte("color: blue\n")})
+	for _, replace := range []string{`"color: "#fff""`, `"color: "//x""`, `"color: " #fff""`, `'color: '#fff''`, `"color: "/* "x" */`, `"color: "# x`, `"color: "/* x */`} {
+		_, err := answer.Decode("{\"edits\": [{\"path\": \"a.yaml\", \"search\": \"color: blue\", \"replace\": "+replace+"\n}]}", base)
+		require.Error(t, err, replace)
+	}
+}
