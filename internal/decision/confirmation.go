@@ -64,7 +64,7 @@ type Evidence struct {
 type slot struct{ claim, suspect int }
 
 // Confirmation is one run of the test, as a fold over rounds: Guard once, then
-// Observe while Status is Continue. Not safe for concurrent use.
+// ObserveBoth while Status is Continue. Not safe for concurrent use.
 type Confirmation struct {
 	cfg    Config
 	target float64 // log(1/level)
@@ -152,15 +152,12 @@ func (c *Confirmation) Guard(problems []string, diffs []float64) (Status, error)
 // It is empty when the status is final.
 func (c *Confirmation) Next() []string { return c.next }
 
-// Observe takes the differences of one round, candidate - parent, in the order
-// of Next. Values outside [-1, 1] are clamped; one that is not a number counts
-// against the candidate.
-func (c *Confirmation) Observe(diffs []float64) (Status, error) { return c.ObserveBoth(diffs, diffs) }
-
-// ObserveBoth is Observe for problems whose gain is measured from another zero
-// than their harm, as that of a number with a least change that counts: claims
-// take their differences from gains, suspects theirs from harms, both in the
-// order of Next and positive when the candidate is better.
+// ObserveBoth takes the differences of one round, candidate - parent, in the order
+// of Next and positive when the candidate is better: claims take theirs from gains,
+// suspects theirs from harms. Both are the same but for problems whose gain is
+// measured from another zero than their harm, as that of a number with a least
+// change that counts. Values outside [-1, 1] are clamped; one that is not a number
+// counts against the candidate.
 func (c *Confirmation) ObserveBoth(gains, harms []float64) (Status, error) {
 	switch {
 	case c.status.Final():

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// observe tells of a round in which gains and harms have one zero.
+func observe(c *Confirmation, diffs []float64) (Status, error) { return c.ObserveBoth(diffs, diffs) }
+
 func TestLevelSumsToAlpha(t *testing.T) {
 	const n = 1_000_000
 	for _, alpha := range []float64{0.001, 0.05, 0.5} {
@@ -127,7 +130,7 @@ func TestStops(t *testing.T) {
 				if len(f.Next()) == 1 && f.Next()[0] == "s" {
 					s = s[1:] // the claim is proven and not run any more
 				}
-				_, err = f.Observe(s)
+				_, err = observe(f, s)
 				require.NoError(t, err)
 			}
 			require.Equal(t, c.want, f.Status())
@@ -161,7 +164,7 @@ func TestNothingToProveIsFutile(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	f, err := New(Config{}, 0.01, []Claim{{Problem: "a", Bet: 0.75}})
 	require.NoError(t, err)
-	_, err = f.Observe([]float64{1})
+	_, err = observe(f, []float64{1})
 	require.ErrorIs(t, err, ErrGuard)
 	_, err = f.Guard([]string{"a"}, nil)
 	require.ErrorIs(t, err, ErrShape)
@@ -169,14 +172,14 @@ func TestMisuse(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.Guard([]string{"a"}, []float64{1})
 	require.ErrorIs(t, err, ErrGuard)
-	_, err = f.Observe([]float64{1, 1})
+	_, err = observe(f, []float64{1, 1})
 	require.ErrorIs(t, err, ErrShape)
 	require.Zero(t, f.Rounds())
 	for !f.Status().Final() {
-		_, err = f.Observe([]float64{1})
+		_, err = observe(f, []float64{1})
 		require.NoError(t, err)
 	}
-	_, err = f.Observe([]float64{1})
+	_, err = observe(f, []float64{1})
 	require.ErrorIs(t, err, ErrFinal)
 }
 
@@ -188,13 +191,13 @@ func TestNextNamesEachProblemOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b", "c"}, f.Next(), "b is a claim and a suspect, and is run once")
 	for range 5 {
-		_, err = f.Observe([]float64{1, 1, 0})
+		_, err = observe(f, []float64{1, 1, 0})
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"b", "c"}, f.Next(), "proven claims are not run again, suspects are")
 	at := f.EValue()
 	for range 3 {
-		_, err = f.Observe([]float64{-1, 0})
+		_, err = observe(f, []float64{-1, 0})
 		require.NoError(t, err)
 	}
 	require.Equal(t, Keep, f.Status())

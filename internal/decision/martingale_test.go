@@ -25,7 +25,7 @@ func enumerate(t *testing.T, build func() *Confirmation, laws []law, leaf func(p
 	walk = func(path [][]float64, p float64) {
 		f := build()
 		for _, r := range path {
-			_, err := f.Observe(r)
+			_, err := observe(f, r)
 			require.NoError(t, err)
 		}
 		if f.Status().Final() {
@@ -165,7 +165,7 @@ func FuzzObserve(f *testing.F) {
 			for i := range diffs {
 				diffs[i] = next()
 			}
-			_, err := c.Observe(diffs)
+			_, err := observe(c, diffs)
 			require.NoError(t, err)
 			finite(t, c.EValue())
 			for _, e := range append(c.Claims(), c.Suspects()...) {
@@ -210,7 +210,7 @@ func BenchmarkRound(b *testing.B) {
 				}
 				for i := 0; !f.Status().Final(); i++ {
 					diffs[0] = float64(1 - 2*(i%2)*((i/2)%2))
-					if _, err := f.Observe(diffs); err != nil {
+					if _, err := observe(f, diffs); err != nil {
 						b.Fatal(err)
 					}
 				}
