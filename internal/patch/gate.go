@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"bytes"
 	"fmt"
 	"sort"
 	"strings"
@@ -20,12 +19,12 @@ const (
 	RuleIdentical   = "identical"   // changes nothing
 	RuleLarge       = "large"       // over a limit of the policy
 	RuleBinary      = "binary"      // not text
-	RuleHidden      = "hidden"      // adds characters that make a reviewer see other code than runs
 	RuleBoilerplate = "boilerplate" // a model's words in place of the file
 	RuleParse       = "parse"       // a Go or Python file that does not parse
 	RuleWhitespace  = "whitespace"  // only white space changes
 	RuleComments    = "comments"    // only comments change
 	RuleReach       = "reach"       // adds code that only serves to reach into the grader
+	RuleHidden      = "hidden"      // adds characters that make a reviewer see other code than runs
 )
 
 // Refusal says why a candidate is not worth, or not allowed, any sandbox time.
@@ -62,7 +61,7 @@ func Gate(base model.Tree, c model.Candidate, p Policy) *Refusal {
 		return r
 	}
 	for _, ch := range all {
-		for _, check := range []func(model.Tree, change) *Refusal{gateBinary, gateHidden, gateBoilerplate, gateParse, gateReach, gateReachPython, gateShadow} {
+		for _, check := range []func(model.Tree, change) *Refusal{gateBinary, gateBoilerplate, gateParse, gateReach, gateReachPython, gateShadow, gateHidden} {
 			if r := check(base, ch); r != nil {
 				r.Path = ch.path
 				return r
@@ -164,22 +163,6 @@ func gateSize(all []change, p Policy) *Refusal {
 func gateBinary(_ model.Tree, c change) *Refusal {
 	if isBinary(c.newData()) {
 		return &Refusal{Rule: RuleBinary, Why: "the new content is not UTF-8 text"}
-	}
-	return nil
-}
-
-// directions are the characters that change the direction of text, with which code
-// can be shown in another order than it runs in (Boucher and Anderson, Trojan
-// Source, 2021).
-const directions = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-
-// gateHidden refuses files that get more of them than they had.
-func gateHidden(_ model.Tree, c change) *Refusal {
-	for _, r := range directions {
-		mark := []byte(string(r))
-		if bytes.Count(c.newData(), mark) > bytes.Count(c.oldData(), mark) {
-			return &Refusal{Rule: RuleHidden, Why: fmt.Sprintf("it adds the character %U, which shows text in another order than it has", r)}
-		}
 	}
 	return nil
 }

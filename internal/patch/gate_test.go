@@ -162,6 +162,17 @@ func TestGateBoilerplate(t *testing.T) {
 func TestGateHidden(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"a right-to-left override": {"x = 1\n", "x = 2 # \u202e }\n", patch.RuleHidden},
+		"an escape of a terminal":  {"x = 1\n", "x = 2 # \x1b[2K\n", patch.RuleHidden},
+		"a backspace for \\b":      {"x = 1\n", "x = r'\b'\n", patch.RuleHidden},
+		"a form feed for \\f":      {"x = 1\n", "x = r'\foo'\n", patch.RuleHidden},
+		"a form feed on its own":   {"x = 1\n", "\f\nx = 2\n", ""},
+		"a lone carriage return":   {"x = 1\n", "x = 2 # y\rx = 3\n", patch.RuleHidden},
+		"line ends of Windows":     {"x = 1\n", "x = 2\r\ny = 3\r\n", ""},
+		"a line separator":         {"x = 1\n", "x = 2 # \u2028 y\n", patch.RuleHidden},
+		"a next line":              {"x = 1\n", "x = 2 # \u0085 y\n", patch.RuleHidden},
+		"no width":                 {"x = 1\n", "x = '\u200b'\n", patch.RuleHidden},
+		"tags":                     {"x = 1\n", "x = '\U000e0041'\n", patch.RuleHidden},
+		"one that was there":       {"x = '\x1b'\n", "x = '\x1b' + y\n", ""},
 		"an isolate":               {"x = 1\n", "x = '\u2066'\n", patch.RuleHidden},
 		"another one":              {"x = '\u202e'\n", "x = '\u202e\u202e'\n", patch.RuleHidden},
 		"what was there":           {"x = '\u202e'\n", "y = '\u202e'\n", ""},
