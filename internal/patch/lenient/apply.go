@@ -84,9 +84,12 @@ func (e *engine) applyPath(path string, list []change) (model.Edit, error) {
 			return model.Edit{}, err
 		}
 	}
+	if c.whole && exists {
+		if err := CheckWhole(old, string(c.content())); err != nil {
+			return model.Edit{}, err
+		}
+	}
 	switch {
-	case c.whole && exists && dropsMost(string(old.Data), string(c.content())):
-		return model.Edit{}, &Error{Kind: KindPartial, Path: path, Detail: "it is called the whole file, but lacks most of its lines", Hint: "quote the lines that change"}
 	case c.whole || c.create && !exists || c.create && len(old.Data) == 0:
 		return model.Edit{Path: path, Data: c.content()}, nil
 	case c.create:
@@ -110,6 +113,15 @@ func (e *engine) applyPath(path string, list []change) (model.Edit, error) {
 		return model.Edit{}, &Error{Kind: KindNotFound, Path: path, Detail: "the file to delete has more lines than the patch takes away"}
 	}
 	return model.Edit{Path: path, Delete: true}, nil
+}
+
+// CheckWhole refuses what is called the new content of a file and lacks most of it.
+// Its error is an *Error.
+func CheckWhole(old model.File, content string) error {
+	if !dropsMost(string(old.Data), content) {
+		return nil
+	}
+	return &Error{Kind: KindPartial, Path: old.Path, Detail: "it is called the whole file, but lacks most of its lines", Hint: "quote the lines that change"}
 }
 
 // dropsMost says that less than half of a file's different lines are still there:

@@ -133,7 +133,11 @@ func (d draft) edits(tree model.Tree) ([]model.Edit, error) {
 		}
 	}
 	if len(d.records) > 0 {
-		try(lenient.Replacements(tree, d.whole(tree)))
+		records, err := d.whole(tree)
+		if err != nil {
+			return nil, err
+		}
+		try(lenient.Replacements(tree, records))
 	}
 	if strings.TrimSpace(d.diff) != "" {
 		if edits, err := lenient.Diff(tree, d.diff); err == nil || len(ways) == 0 || !isRemark(d.diff, err) {

@@ -17,7 +17,7 @@ import (
 )
 
 // leastCases only grows: an answer that was seen once is never forgotten.
-const leastCases = 236
+const leastCases = 262
 
 // answerCase is one file of the corpus.
 type answerCase struct {

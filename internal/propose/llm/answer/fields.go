@@ -37,7 +37,7 @@ var (
 	targetNames     = []string{"targets", "target", "problems", "problem_ids", "problem_id", "tests", "target_problems"}
 	editNames       = []string{"edits", "edit", "changes", "modifications", "replacements", "patches", "operations", "files", "search_replace", "blocks"}
 	diffNames       = []string{"diff", "patch", "unified_diff", "git_diff"}
-	wrapNames       = []string{"answer", "result", "response", "candidate", "output", "arguments", "parameters", "input", "final", "candidates", "answers"}
+	wrapNames       = []string{"answer", "result", "response", "candidate", "output", "arguments", "parameters", "input", "final", "candidates", "answers", "tool_calls", "function"}
 
 	pathNames    = []string{"path", "file", "filename", "file_path", "filepath", "file_name", "target_file"}
 	searchNames  = []string{"search", "old_str", "old_string", "old", "old_text", "old_code", "original", "before", "find", "search_block", "from"}
@@ -57,7 +57,7 @@ func single(o map[string]any) draft {
 }
 
 // maxWraps is how many objects may be round an answer.
-const maxWraps = 4
+const maxWraps = 6
 
 func read(v any, depth int) (draft, bool) {
 	if depth > maxWraps {
@@ -68,8 +68,9 @@ func read(v any, depth int) (draft, bool) {
 		return readList(v, depth)
 	case map[string]any:
 		return readObject(v, depth)
-	case string: // arguments of a tool call are JSON in a string
-		if inner := objects(v); strings.HasPrefix(strings.TrimSpace(v), "{") && len(inner.values) == 1 {
+	case string: // arguments of a tool call are JSON in a string, and some of them once more
+		inner, text := objects(v), strings.TrimSpace(v)
+		if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && len(inner.values) == 1 && !inner.unfinished && inner.broken == nil {
 			return read(inner.values[0], depth+1)
 		}
 	}
@@ -99,6 +100,7 @@ func readObject(raw map[string]any, depth int) (draft, bool) {
 	switch e := o.first(editNames).(type) {
 	case []any:
 		d.addEdits(e)
+		d.belong(asText(o.first(pathNames)))
 	case map[string]any:
 		d.addMap(e)
 	case string:
@@ -120,6 +122,15 @@ func readObject(raw map[string]any, depth int) (draft, bool) {
 		}
 	}
 	return draft{}, false
+}
+
+// belong gives records without a path that of the object round them.
+func (d *draft) belong(path string) {
+	for i := range d.records {
+		if d.records[i].Path == "" {
+			d.records[i].Path = path
+		}
+	}
 }
 
 // fields are those of an object, by their names in lower case and with _.
@@ -282,15 +293,18 @@ func firstLine(s string) string {
 
 // whole turns the whole files among the records into edits: a new file needs no
 // old lines, an old one is quoted from its first line to its last.
-func (d draft) whole(tree model.Tree) []lenient.Replacement {
+func (d draft) whole(tree model.Tree) ([]lenient.Replacement, error) {
 	var out []lenient.Replacement
 	for _, r := range d.records {
 		if f, ok := tree.Find(path.Clean(r.Path)); ok && r.full {
 			r.Search = string(f.Data)
+			if err := lenient.CheckWhole(f, r.Replace); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, r.Replacement)
 	}
-	return out
+	return out, nil
 }
 
 func asText(v any) string {
