@@ -66,7 +66,7 @@ func TestModelServerIsApart(t *testing.T) {
 	require.Equal(t, []string{"/dev/kfd", "/dev/dri"}, devices)
 	require.Equal(t, []string{"video", "109"}, s.GroupAdd)
 	require.Equal(t, []string{"SYS_PTRACE"}, s.CapAdd)
-	require.Equal(t, []string{"seccomp:unconfined"}, s.SecurityOpt)
+	require.Equal(t, []string{"seccomp=unconfined"}, s.SecurityOpt)
 	require.GreaterOrEqual(t, int64(s.ShmSize), int64(8<<30))
 	require.Equal(t, "1", *s.Environment["VLLM_ROCM_USE_AITER"])
 	require.Equal(t, "0", *s.Environment["HIP_VISIBLE_DEVICES"])
