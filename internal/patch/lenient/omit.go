@@ -23,7 +23,7 @@ var (
 	// partSame are comments that say so of a part of the program by its name.
 	partSame = regexp.MustCompile(`^\W*\(?[\w\s.,'-]{0,40}\b(?:function|method|class|loop|import|code|logic|implementation|calculation|body|helper|handler|constructor)s?\s+` +
 		`(?:(?:is|are|remains?|stays?)\s+)?(?:unchanged|unmodified|omitted|the same|as is|as before)\W*$|^\W*\([\w\s.,'-]{0,40}\s(?:unchanged|unmodified|omitted)\)\W*$`)
-	dotsOnly = regexp.MustCompile(`^[\s\[({<]*(?:\.\s?\.\s?\.[\s.]*|…+|⋮+)[\s\])}>]*$`)
+	dotsOnly = regexp.MustCompile(strings.ReplaceAll(`^\s*(?:D|\(D\)|\[D\]|<D>|\{D\})\s*$`, "D", `\s*(?:\.\s?\.\s?\.[\s.]*|…+|⋮+)\s*`))
 	chinese  = regexp.MustCompile(`省略|其余|不变|(?:其他|其它|现有|原有|原来的?|剩余|之前的?)的?(?:代码|部分|逻辑|内容|函数|方法)`)
 	opener   = regexp.MustCompile(`^(?:\{/\*|//+|/\*+|#+|--+|<!--|;+|%+|\*|"""|''')`)
 	wordly   = regexp.MustCompile(`^(?:\.{3}|…|<|\[|\().*\s.*(?:\.{3}|…|>|\]|\))$`)

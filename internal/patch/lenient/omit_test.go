@@ -32,7 +32,7 @@ func TestCommentsThatStandForNothing(t *testing.T) {
 	for _, mark := range []string{
 		"# existing users keep their password", "# the rest of the bytes", "# keep the sign", "# unchanged prices need no rounding", "# same length, other order of keys",
 		"# continue with the next row", "# other is never None", "# skip empty lines of input", "# no change of state", "# the original value wins", "pass", "x = 1  # same sign",
-		"(other)", "[rest]", "return other", "self.rest = rest", "# 3.14", "# the price is unchanged", "# the order stays the same", "# balance unchanged", "#", "# ---",
+		"(other)", "[rest]", "return other", "self.rest = rest", "...)]", "# 3.14", "# the price is unchanged", "# the order stays the same", "# balance unchanged", "#", "# ---",
 	} {
 		base := model.Tree{}.With(model.Edit{Path: "f.py", Data: []byte(withBody)})
 		want := "def f(x):\n    " + mark + "\n    return x + 1\n"
