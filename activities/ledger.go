@@ -116,7 +116,7 @@ func (m *meter) Reserve(ctx context.Context, e llm.Endpoint, est llm.Estimate) (
 		if err := l.failed(); err != nil {
 			return nil, err
 		}
-		err := l.store.ReserveCall(ctx, l.fence, c, l.caps)
+		err := l.reserve(ctx, c)
 		switch {
 		case err == nil:
 			l.count(1, 0)
@@ -130,6 +130,18 @@ func (m *meter) Reserve(ctx context.Context, e llm.Endpoint, est llm.Estimate) (
 			return nil, err
 		}
 	}
+}
+
+// reserve writes the row of a call. It is not cut off when ctx ends, as that of a
+// hedge does in the middle of a campaign: nobody would know whether the row is there,
+// and one that is never settled keeps its room for ever.
+func (l *ledger) reserve(ctx context.Context, c model.Call) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	return l.store.ReserveCall(ctx, l.fence, c, l.caps)
 }
 
 func wait(ctx context.Context, freed <-chan struct{}, most time.Duration) error {
@@ -162,8 +174,8 @@ type ticket struct {
 	price  llm.Price
 }
 
-// settleLimit bounds writing down how a call ended, when the call's own context
-// has ended already.
+// settleLimit bounds writing down that a call begins, and how it ended, when the
+// call's own context may have ended already.
 const settleLimit = time.Minute
 
 // Settle writes down how the attempt ended, whoever waits for it or not.

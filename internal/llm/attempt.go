@@ -16,27 +16,43 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
+// unsettled is a final error: what a call has cost could not be written down.
+type unsettled struct{ error }
+
+func (u unsettled) Unwrap() error { return u.error }
+
 // attempt makes one call to one endpoint: a place at the server, the breaker's
-// leave, the meter's ticket, the call.
-func (q *question) attempt(ctx context.Context, s *spot) (Answer, error) {
+// leave, the meter's ticket, the call. A hedge comes with the first two.
+func (q *question) attempt(ctx context.Context, f *flight) (Answer, error) {
+	s, leave := f.spot, f.leave
+	if leave == nil {
+		var err error
+		if leave, err = q.admitted(ctx, s); err != nil {
+			return Answer{}, err
+		}
+	}
+	answer, err := q.metered(ctx, f)
+	s.server.breaker.done(leave, s.server.outcomeOf(err))
+	s.server.limiter.release(verdictOf(err), s.endpoint.Parallel)
+	q.client.pool.announce()
+	return answer, err
+}
+
+// admitted waits for a place at a server, and asks its breaker.
+func (q *question) admitted(ctx context.Context, s *spot) (*pass, error) {
 	if s.broken != nil {
-		return Answer{}, s.broken
+		return nil, s.broken
 	}
 	if err := q.queue(ctx, s); err != nil {
-		return Answer{}, err
+		return nil, err
 	}
-	v := neutral
-	defer func() { s.server.limiter.release(v, s.endpoint.Parallel) }()
 	// The queue may have been long: the breaker is asked behind it.
 	leave, wait := q.client.pool.admit(ctx, s)
 	if leave == nil {
-		return Answer{}, q.skip(wait)
+		s.server.limiter.release(neutral, s.endpoint.Parallel)
+		return nil, q.skip(wait)
 	}
-	answer, err := q.metered(ctx, s)
-	v = verdictOf(err)
-	s.server.breaker.done(leave, s.server.outcomeOf(err))
-	q.client.pool.announce()
-	return answer, err
+	return leave, nil
 }
 
 // queue waits for a place at a server that is not left alone.
@@ -79,23 +95,35 @@ func (q *question) skip(wait time.Duration) error {
 }
 
 // metered makes the call under a ticket, which is settled whatever happens.
-func (q *question) metered(ctx context.Context, s *spot) (Answer, error) {
-	var ticket Ticket
-	if q.meter != nil {
-		var err error
-		if ticket, err = q.meter.Reserve(ctx, s.endpoint, s.server.tokens.Estimate(q.request)); err != nil {
-			return Answer{}, final{fmt.Errorf("reserve a call to %s: %w", s.endpoint.Name, err)}
-		}
+func (q *question) metered(ctx context.Context, f *flight) (Answer, error) {
+	s := f.spot
+	ticket, err := q.reserve(ctx, f)
+	if err != nil {
+		return Answer{}, final{fmt.Errorf("reserve a call to %s: %w", s.endpoint.Name, err)}
 	}
-	answer, err := s.backend.Complete(ctx, q.request)
+	answer, err := f.ask(ctx, q.request)
 	q.log(ctx, s, answer, err)
 	if ticket == nil {
 		return answer, err
 	}
 	if bad := ticket.Settle(context.WithoutCancel(ctx), outcomeFor(answer, err)); bad != nil {
-		return Answer{}, final{errors.Join(fmt.Errorf("settle a call to %s: %w", s.endpoint.Name, bad), err)}
+		return Answer{}, final{unsettled{errors.Join(fmt.Errorf("settle a call to %s: %w", s.endpoint.Name, bad), err)}}
 	}
 	return answer, err
+}
+
+// reserve has the meter admit a call. A hedge does not wait long: what it waits for
+// may be the call that it is to help.
+func (q *question) reserve(ctx context.Context, f *flight) (Ticket, error) {
+	if q.meter == nil {
+		return nil, nil
+	}
+	if f.leader != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, hedgeAdmission)
+		defer cancel()
+	}
+	return q.meter.Reserve(ctx, f.spot.endpoint, f.spot.server.tokens.Estimate(q.request))
 }
 
 func outcomeFor(answer Answer, err error) Outcome {
@@ -112,7 +140,11 @@ func outcomeFor(answer Answer, err error) Outcome {
 func (q *question) log(ctx context.Context, s *spot, answer Answer, err error) {
 	log := q.client.pool.cfg.Logger
 	if err != nil {
-		log.LogAttrs(ctx, slog.LevelWarn, "a model call failed", slog.String("endpoint", s.endpoint.Name), slog.String("error", err.Error()))
+		level := slog.LevelWarn
+		if errors.Is(err, context.Canceled) {
+			level = slog.LevelDebug // nobody waits for it any more
+		}
+		log.LogAttrs(ctx, level, "a model call failed", slog.String("endpoint", s.endpoint.Name), slog.String("error", err.Error()))
 		return
 	}
 	log.LogAttrs(ctx, slog.LevelDebug, "a model answered", slog.String("endpoint", s.endpoint.Name), slog.String("model", answer.Model),

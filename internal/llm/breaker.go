@@ -63,6 +63,17 @@ func (b *breaker) admit(ctx context.Context, check func(context.Context) error) 
 	return b.checked(ctx, check(ctx))
 }
 
+// pass admits a call while the breaker is closed; else it returns nil, and tries
+// nothing.
+func (b *breaker) pass() *pass {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state != closed {
+		return nil
+	}
+	return &pass{b.turn}
+}
+
 // look says whether calls are refused, and then for how long, as admit does. When
 // they are not, quit is closed as soon as they are, so that nobody stays in a queue
 // behind the one call that tries a server out.

@@ -145,20 +145,23 @@ func TestBreakerCheckOfACallerThatLeaves(t *testing.T) {
 	}
 }
 
-func TestRetryBudget(t *testing.T) {
-	b := retryBudget{left: mostRetries}
+func TestBudgetOfExtraCalls(t *testing.T) {
+	b := budget{left: mostExtra}
 	n := 0
 	for b.spend() {
 		n++
 	}
 	if n != 10 {
-		t.Errorf("%d retries at the start, want 10", n)
+		t.Errorf("%d calls at the start, want 10", n)
 	}
 	for range 6 {
-		b.earn()
+		b.add(extraACall)
 	}
 	if !b.spend() || b.spend() {
-		t.Error("six calls do not earn exactly one retry")
+		t.Error("six calls do not earn exactly one more")
+	}
+	if b.refund(); !b.spend() {
+		t.Error("what was given back cannot be spent")
 	}
 }
 

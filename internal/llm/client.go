@@ -21,7 +21,10 @@ type Client struct {
 
 // Complete answers a request. Each attempt at an endpoint is admitted by m, which
 // may be nil. It tries an endpoint again, a few times and after a pause, when it is
-// overloaded, unavailable, too slow, or its answer broke off; then the next one.
+// overloaded, unavailable, too slow, or its answer broke off; then the next one. A
+// call that is silent for much longer than its server was of late is hedged: the
+// question goes to another endpoint that could take it at once, too, as an attempt
+// of its own, and the first good answer ends the other call.
 // Prompts that are too long go on to endpoints with more room only. While breakers
 // of all endpoints are open it waits for one to be tried again, as long as
 // RetryConfig.Patience. Its errors wrap one of the kinds, or what ended ctx; when
@@ -127,13 +130,13 @@ func (q *question) at(ctx context.Context, i int) (Answer, error) {
 		return Answer{}, end.err
 	}
 	for {
-		answer, err := q.attempt(ctx, s)
+		fresh := end.tries == 0
+		answer, err := q.run(ctx, i)
+		if !errors.Is(err, errSkipped) {
+			s.server.earn(fresh)
+		}
 		if err == nil || errors.Is(err, errSkipped) || ctx.Err() != nil || errors.As(err, new(final)) {
 			return answer, err
-		}
-		end.tries, end.err = end.tries+1, err
-		if end.tries == 1 {
-			s.server.retries.earn()
 		}
 		pause, again := q.again(i)
 		if !again {
@@ -153,29 +156,33 @@ func (q *question) again(i int) (pause time.Duration, again bool) {
 		q.tooLong(i)
 		return 0, false
 	}
+	if !q.passes(end.err) {
+		return 0, false
+	}
 	most := retry.Attempts
-	switch {
-	case errors.Is(end.err, ErrDeadline):
+	if errors.Is(end.err, ErrDeadline) {
 		// It took minutes: once more at most, and only where there is nobody else.
 		most = min(most, 2)
 		if q.others(i) {
 			return 0, false
 		}
-	case !errors.Is(end.err, ErrOverloaded) && !errors.Is(end.err, ErrUnavailable) && !errors.Is(end.err, ErrTruncated):
-		return 0, false
-	}
-	var e *Error
-	if errors.As(end.err, &e) && e.RetryAfter > retry.RetryAfter {
-		return 0, false
 	}
 	if end.tries >= most || !q.client.spots[i].server.retries.spend() {
 		return 0, false
 	}
 	pause = jitter(min(retry.Backoff<<(end.tries-1), retry.MaxBackoff))
-	if e != nil {
+	if e := (*Error)(nil); errors.As(end.err, &e) {
 		pause = max(pause, e.RetryAfter)
 	}
 	return pause, true
+}
+
+// passes says whether a failure may pass, before too long.
+func (q *question) passes(err error) bool {
+	if e := (*Error)(nil); errors.As(err, &e) && e.RetryAfter > q.client.pool.cfg.Retry.RetryAfter {
+		return false
+	}
+	return slices.ContainsFunc([]error{ErrDeadline, ErrOverloaded, ErrUnavailable, ErrTruncated}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // tooLong ends the question at every endpoint that has no more room than i, as far

@@ -143,5 +143,5 @@ func (c *Client) Probe(ctx context.Context, i int) (Answer, error) {
 		return Answer{}, fmt.Errorf("probe %s: %w", s.endpoint.Name, err)
 	}
 	defer s.server.limiter.release(neutral, s.endpoint.Parallel)
-	return s.backend.Complete(inner, Request{Messages: []Message{{Role: RoleUser, Text: "Say ok."}}, MaxTokens: 1})
+	return s.backend.Complete(inner, Request{Messages: []Message{{Role: RoleUser, Text: "Say ok."}}, MaxTokens: 1}, nil)
 }

@@ -56,6 +56,20 @@ func (l *limiter) acquire(ctx context.Context, parallel int, quit <-chan struct{
 	return ctx.Err()
 }
 
+// try takes a place if there is one at once.
+func (l *limiter) try(parallel int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.limit == 0 {
+		l.limit = float64(parallel)
+	}
+	if l.waiting.Len() > 0 || l.inflight >= min(int(l.limit), parallel) {
+		return false
+	}
+	l.inflight++
+	return true
+}
+
 // leave gives up a place in the queue, or one that was given in the same moment.
 func (l *limiter) leave(w *waiter, place *list.Element) {
 	l.mu.Lock()

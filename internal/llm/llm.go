@@ -170,8 +170,9 @@ type Outcome struct {
 // Backend speaks one protocol to one endpoint: one attempt, no retries, with the
 // endpoint's deadlines. It is safe for concurrent use. Errors are *Error.
 type Backend interface {
-	// Complete streams one answer. An answer without an end mark of the protocol is ErrTruncated.
-	Complete(ctx context.Context, r Request) (Answer, error)
+	// Complete streams one answer, and calls token, which may be nil, as tokens come;
+	// it must be quick. An answer without an end mark of the protocol is ErrTruncated.
+	Complete(ctx context.Context, r Request, token func()) (Answer, error)
 	// Check asks whether the server is up and has the model, without computing a token.
 	Check(ctx context.Context) (ModelInfo, error)
 }

@@ -11,7 +11,9 @@ import (
 type server struct {
 	limiter limiter
 	breaker breaker
-	retries retryBudget
+	retries budget
+	hedges  budget // of calls to this server, wherever they went
+	pace    pace
 	learned Learned
 	tokens  Calibration
 
@@ -24,7 +26,9 @@ func newServer(cfg PoolConfig) *server {
 	return &server{
 		limiter: limiter{now: cfg.Now},
 		breaker: breaker{now: cfg.Now, least: cfg.Retry.OpenLeast, most: cfg.Retry.OpenMost},
-		retries: retryBudget{left: mostRetries},
+		retries: budget{left: mostExtra},
+		hedges:  budget{left: mostExtra},
+		pace:    pace{now: cfg.Now},
 	}
 }
 
@@ -53,26 +57,26 @@ func (s *server) context(now time.Time) (tokens int, stale bool) {
 }
 
 const (
-	mostRetries  = 10.0
-	retriesACall = 0.2
+	mostExtra  = 10.0
+	extraACall = 0.2
 )
 
-// retryBudget lets a fifth of the calls be retries, over time: when everything
-// fails, retries must not multiply the load.
-type retryBudget struct {
+// budget lets calls be made beside those that must be, a fifth as many over time:
+// when everything fails, retries must not multiply the load, and when everything is
+// slow, hedges must not. It is safe for concurrent use.
+type budget struct {
 	mu   sync.Mutex
 	left float64
 }
 
-// earn is told of each first attempt.
-func (b *retryBudget) earn() {
+// add puts into the budget, and spend asks for one call.
+func (b *budget) add(calls float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left = min(b.left+retriesACall, mostRetries)
+	b.left = min(b.left+calls, mostExtra)
 }
 
-// spend asks for a retry.
-func (b *retryBudget) spend() bool {
+func (b *budget) spend() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.left < 1 {
@@ -80,6 +84,17 @@ func (b *retryBudget) spend() bool {
 	}
 	b.left--
 	return true
+}
+
+// refund gives back what was spent on a call that was not made.
+func (b *budget) refund() { b.add(1) }
+
+// earn is told of each attempt; fresh are those that are no retries.
+func (s *server) earn(fresh bool) {
+	s.hedges.add(extraACall)
+	if fresh {
+		s.retries.add(extraACall)
+	}
 }
 
 // check asks a spot's server how it is.

@@ -2,7 +2,6 @@
 package anthropic
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,8 +20,7 @@ import (
 const DefaultURL = "https://api.anthropic.com"
 
 type backend struct {
-	cfg      llm.BackendConfig
-	scrub    llm.Scrubber
+	wire.Dialect
 	messages anthropic.MessageService
 	models   anthropic.ModelService
 }
@@ -40,7 +38,8 @@ func New(cfg llm.BackendConfig) (llm.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("anthropic endpoint %s: %w", cfg.Endpoint.Name, err)
 	}
-	b := &backend{cfg: cfg, scrub: cfg.Key.Scrubber()}
+	b := &backend{}
+	b.Dialect = wire.Dialect{Config: cfg, Scrub: cfg.Key.Scrubber(), Features: features, Blames: blames, Attempt: b.attempt}
 	client := wire.Client(cfg, base, func(h http.Header) {
 		if !cfg.Key.Empty() {
 			h.Set("X-Api-Key", cfg.Key.Reveal())
@@ -53,30 +52,7 @@ func New(cfg llm.BackendConfig) (llm.Backend, error) {
 	return b, nil
 }
 
-func (b *backend) call(op string, w *wire.Watch) *wire.Call {
-	return &wire.Call{Op: op, Config: b.cfg, Scrub: b.scrub, Watch: w}
-}
-
-// Complete streams one answer. A request that the server refuses for a parameter
-// that its model does not take is sent again without it; what was learned is kept.
-func (b *backend) Complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
-	w := wire.NewWatch(ctx, b.cfg.Endpoint)
-	defer w.Stop()
-	for {
-		call := b.call("complete", w)
-		call.Bytes = r.Bytes()
-		forms := b.forms(r)
-		answer, err := b.attempt(call, r, forms)
-		if err == nil {
-			return call.Answer(answer), nil
-		}
-		if !b.learn(forms, err) {
-			return llm.Answer{}, call.Fail(err)
-		}
-	}
-}
-
-func (b *backend) attempt(call *wire.Call, r llm.Request, f forms) (llm.Answer, error) {
+func (b *backend) attempt(call *wire.Call, r llm.Request, f wire.Forms) (llm.Answer, error) {
 	params, err := b.params(r, f)
 	if err != nil {
 		return llm.Answer{}, err

@@ -64,7 +64,7 @@ func TestAnswerInTheFormOfASchema(t *testing.T) {
 		talk := event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":"I call the tool."}`)
 		_, _ = io.WriteString(w, start(12)+talk+partial(`{"x":`)+partial(`"y"}`)+end(`{"output_tokens":5}`))
 	})
-	a, err := b.Complete(t.Context(), question())
+	a, err := b.Complete(t.Context(), question(), nil)
 	if err != nil || a.Text != `{"x":"y"}` || a.Usage != (llm.Usage{Input: 12, Output: 5}) || a.Cut {
 		t.Errorf("answer %+v, error %v", a, err)
 	}
@@ -94,7 +94,7 @@ func TestModelsThatTakeLess(t *testing.T) {
 			_, _ = io.WriteString(w, start(1)+end(`{"output_tokens":5}`))
 		})
 		for range 2 {
-			if _, err := b.Complete(t.Context(), question()); err != nil {
+			if _, err := b.Complete(t.Context(), question(), nil); err != nil {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
@@ -108,7 +108,7 @@ func TestUsageThatIsNotWholeIsGuessed(t *testing.T) {
 	b := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, start(12)+partial(`{"x":"some words"}`)+end(`{}`))
 	})
-	a, err := b.Complete(t.Context(), question())
+	a, err := b.Complete(t.Context(), question(), nil)
 	if err != nil || a.Usage.Input != 12 || a.Usage.Output < 2 || !a.Usage.Guessed {
 		t.Errorf("usage %+v, error %v", a.Usage, err)
 	}

@@ -18,36 +18,10 @@ const (
 	featureTemperature = "temperature" // 0 with, 1 without
 )
 
-// forms is the form of each feature in one request.
-type forms map[string]int
+// features in the order in which they are blamed.
+var features = []wire.Feature{{Name: featureTool, Last: 1, Schema: true}, {Name: featureTemperature, Last: 1}}
 
-func (b *backend) forms(r llm.Request) forms {
-	f := forms{}
-	for _, feature := range []string{featureTool, featureTemperature} {
-		f[feature] = min(b.cfg.Learned.Form(feature), 1)
-	}
-	if r.Schema == nil {
-		f[featureTool] = 1
-	}
-	return f
-}
-
-// learn finds the feature for which a request was refused, and says whether the
-// request may be sent again without it.
-func (b *backend) learn(used forms, err error) bool {
-	var refusal *wire.Refusal
-	if !errors.As(err, &refusal) || refusal.Status != 400 && refusal.Status != 422 || refusal.Fault.Overflow() {
-		return false
-	}
-	for _, feature := range []string{featureTool, featureTemperature} {
-		if used[feature] == 0 && blames(refusal.Fault, feature) {
-			b.cfg.Learned.Refused(feature, 0)
-			return true
-		}
-	}
-	return false
-}
-
+// blames says whether a fault is that a feature is not taken.
 func blames(f wire.Fault, feature string) bool {
 	if feature == featureTool {
 		return f.Names(featureTool) || f.Names("tools") || f.Names("input_schema")
@@ -59,8 +33,8 @@ func blames(f wire.Fault, feature string) bool {
 // call of a tool that must be called: every model and every compatible server can
 // do that, while only newer ones know output formats. The protocol has no seed, and
 // its temperature ends at 1.
-func (b *backend) params(r llm.Request, f forms) (anthropic.MessageNewParams, error) {
-	p := anthropic.MessageNewParams{Model: b.cfg.Endpoint.Model, MaxTokens: int64(r.MaxTokens)}
+func (b *backend) params(r llm.Request, f wire.Forms) (anthropic.MessageNewParams, error) {
+	p := anthropic.MessageNewParams{Model: b.Config.Endpoint.Model, MaxTokens: int64(r.MaxTokens)}
 	for _, m := range r.Messages {
 		block := anthropic.NewTextBlock(m.Text)
 		switch m.Role {
@@ -98,18 +72,18 @@ func forced(p anthropic.MessageNewParams, s *llm.Schema) (anthropic.MessageNewPa
 // Check asks for the endpoint's model. A server that has no such route, as some
 // that only speak the protocol, is believed to have it.
 func (b *backend) Check(ctx context.Context) (llm.ModelInfo, error) {
-	w := wire.NewCheck(ctx, b.cfg.Endpoint)
+	w := wire.NewCheck(ctx, b.Config.Endpoint)
 	defer w.Stop()
-	name := b.cfg.Endpoint.Model
+	name := b.Config.Endpoint.Model
 	m, err := b.models.Get(w.Context(), name, anthropic.ModelGetParams{})
 	var refusal *wire.Refusal
 	if errors.As(err, &refusal) && (refusal.Status == 404 && refusal.Fault.Type != "not_found_error" || refusal.Status == 405) {
 		return llm.ModelInfo{Model: name}, nil
 	}
 	if err != nil {
-		return llm.ModelInfo{}, b.call("check", w).Fail(err)
+		return llm.ModelInfo{}, b.Call("check", w).Fail(err)
 	}
-	return llm.ModelInfo{Model: wire.Line(b.scrub, m.ID), Context: window(m.MaxInputTokens)}, nil
+	return llm.ModelInfo{Model: wire.Line(b.Scrub, m.ID), Context: window(m.MaxInputTokens)}, nil
 }
 
 // maxContext is more than any model's: a larger number is a mistake.

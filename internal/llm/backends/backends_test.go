@@ -37,7 +37,7 @@ func TestAnswers(t *testing.T) {
 					}
 					stream(w, c.events...)
 				})
-				a, err := b.Complete(t.Context(), question())
+				a, err := b.Complete(t.Context(), question(), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -89,7 +89,7 @@ func TestRefusalsHaveAKind(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
 			})
-			_, err := b.Complete(t.Context(), question())
+			_, err := b.Complete(t.Context(), question(), nil)
 			var e *llm.Error
 			if !errors.As(err, &e) || !errors.Is(err, c.want) {
 				t.Fatalf("%d %s: error %v, want %v", c.status, c.body, err, c.want)
@@ -126,7 +126,7 @@ func TestBrokenStreamsHaveAKind(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				b := d.serve(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, c.events...) })
-				a, err := b.Complete(t.Context(), question())
+				a, err := b.Complete(t.Context(), question(), nil)
 				if !errors.Is(err, c.want) || a != (llm.Answer{}) {
 					t.Fatalf("answer %+v, error %v, want %v", a, err, c.want)
 				}
@@ -157,18 +157,18 @@ func TestConnectionsBreak(t *testing.T) {
 			"before the answer": {drop(), llm.ErrUnavailable},
 			"within it":         {drop(d.start, d.text("half")), llm.ErrTruncated},
 		} {
-			_, err := d.serve(t, c.handler).Complete(t.Context(), question())
+			_, err := d.serve(t, c.handler).Complete(t.Context(), question(), nil)
 			var e *llm.Error
 			if !errors.Is(err, c.want) || !errors.As(err, &e) || e.Usage.Input <= 0 {
 				t.Errorf("%s: %v, used up %+v", name, err, e)
 			}
 		}
-		if a, err := d.serve(t, drop(d.start, d.text("whole"), d.end)).Complete(t.Context(), question()); err != nil || a.Text != "whole" {
+		if a, err := d.serve(t, drop(d.start, d.text("whole"), d.end)).Complete(t.Context(), question(), nil); err != nil || a.Text != "whole" {
 			t.Errorf("a break after the end: %v", err)
 		}
 		gone := httptest.NewServer(nil)
 		gone.Close()
-		_, err := d.backend(t, gone.URL).Complete(t.Context(), question())
+		_, err := d.backend(t, gone.URL).Complete(t.Context(), question(), nil)
 		var e *llm.Error
 		if !errors.Is(err, llm.ErrUnavailable) || !errors.As(err, &e) || e.Usage != (llm.Usage{}) || !strings.Contains(e.Hint, gone.URL) {
 			t.Errorf("nobody listens: %v", err)
@@ -205,12 +205,41 @@ func TestDeadlines(t *testing.T) {
 					_, _ = io.Copy(io.Discard, r.Body)
 					<-r.Context().Done()
 				}, func(cfg *llm.BackendConfig) { c.change(&cfg.Endpoint) })
-				_, err := b.Complete(t.Context(), question())
+				_, err := b.Complete(t.Context(), question(), nil)
 				var e *llm.Error
 				if !errors.Is(err, llm.ErrDeadline) || !errors.As(err, &e) || !strings.Contains(e.Detail, c.want) || e.Usage.Input <= 0 {
 					t.Fatalf("error %v", err)
 				}
 			})
+		}
+	})
+}
+
+// Whoever asks is told of tokens as they come, thoughts and text alike, and of
+// nothing else.
+func TestTokensAreTold(t *testing.T) {
+	each(t, func(t *testing.T, d dialect) {
+		told, sent := make(chan struct{}), make(chan string)
+		b := d.serve(t, func(w http.ResponseWriter, r *http.Request) {
+			for e := range sent {
+				stream(w, e)
+			}
+		})
+		done := make(chan error, 1)
+		go func() {
+			_, err := b.Complete(t.Context(), question(), func() { told <- struct{}{} })
+			done <- err
+		}()
+		sent <- d.start
+		for _, piece := range []string{d.think("hm"), d.text("one"), d.text("two")} {
+			sent <- ": still here\n\n"
+			sent <- piece
+			<-told
+		}
+		sent <- d.end
+		close(sent)
+		if err := <-done; err != nil {
+			t.Fatal(err)
 		}
 	})
 }
@@ -233,7 +262,7 @@ func TestThoughtsKeepAStreamAlive(t *testing.T) {
 			w <- d.text("done")
 			w <- d.end
 		}()
-		if a, err := b.Complete(t.Context(), question()); err != nil || a.Text != "done" {
+		if a, err := b.Complete(t.Context(), question(), nil); err != nil || a.Text != "done" {
 			t.Errorf("answer %+v, error %v", a, err)
 		}
 	})
@@ -247,7 +276,7 @@ func TestCallersGoAway(t *testing.T) {
 			cancel()
 			<-r.Context().Done()
 		})
-		_, err := b.Complete(ctx, question())
+		_, err := b.Complete(ctx, question(), nil)
 		var e *llm.Error
 		if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrDeadline) || !errors.As(err, &e) || e.Usage.Input <= 0 {
 			t.Errorf("error %v", err)
@@ -265,7 +294,7 @@ func TestLargeRefusalsAreNotReadWhole(t *testing.T) {
 				}
 			}
 		})
-		_, err := b.Complete(t.Context(), question())
+		_, err := b.Complete(t.Context(), question(), nil)
 		if !errors.Is(err, llm.ErrUnavailable) || len(err.Error()) > 1000 {
 			t.Errorf("error of %d bytes: %.200s", len(err.Error()), err)
 		}
@@ -282,7 +311,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 				<-r.Context().Done()
 			}, func(cfg *llm.BackendConfig) { cfg.Endpoint.Stall = 20 * time.Millisecond })
 			for range 10 {
-				if _, err := b.Complete(t.Context(), question()); !errors.Is(err, llm.ErrDeadline) {
+				if _, err := b.Complete(t.Context(), question(), nil); !errors.Is(err, llm.ErrDeadline) {
 					t.Fatal(err)
 				}
 			}
@@ -299,7 +328,7 @@ func TestAnswersTeachTheSizeOfTokens(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		tokens := &llm.Calibration{}
 		b := d.serve(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, d.start, d.end) }, func(c *llm.BackendConfig) { c.Tokens = tokens })
-		if _, err := b.Complete(t.Context(), question()); err != nil {
+		if _, err := b.Complete(t.Context(), question(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if want := float64(question().Bytes()) / 40; tokens.BytesPerToken() != max(want, 1) {

@@ -51,7 +51,7 @@ func FuzzServers(f *testing.F) {
 			}
 			r := question()
 			r.Schema = &llm.Schema{Name: "x", JSON: []byte(`{"type":"object"}`)}
-			a, err := b.Complete(t.Context(), r)
+			a, err := b.Complete(t.Context(), r, nil)
 			known(t, err)
 			info, checked := b.Check(t.Context())
 			known(t, checked)

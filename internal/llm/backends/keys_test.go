@@ -31,7 +31,7 @@ func TestEnvironmentStaysOut(t *testing.T) {
 			_ = r.Write(&seen)
 			stream(w, d.start, d.text("x"), d.end)
 		})
-		if _, err := b.Complete(t.Context(), question()); err != nil {
+		if _, err := b.Complete(t.Context(), question(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(seen.String(), "canary") || seen.Len() == 0 {
@@ -89,13 +89,13 @@ func TestKeysDoNotShow(t *testing.T) {
 				_, _ = io.WriteString(w, `{"error":{"message":`+quote("no such key: "+form)+`,"code":`+quote(form)+`}}`)
 			}, withKey)
 			for _, status = range []int{401, 404, 400, 500} {
-				_, err := b.Complete(t.Context(), question())
+				_, err := b.Complete(t.Context(), question(), nil)
 				clean(t, "error", err)
 				_, err = b.Check(t.Context())
 				clean(t, "error of check", err)
 			}
 			status = 200
-			a, err := b.Complete(t.Context(), question())
+			a, err := b.Complete(t.Context(), question(), nil)
 			if err != nil || !strings.HasPrefix(a.Text, "your key is …") || !strings.HasSuffix(a.Text, " !") {
 				t.Errorf("answer %q, error %v", a.Text, err)
 			}
@@ -110,7 +110,7 @@ func TestRedirectsDoNotGetTheKey(t *testing.T) {
 			reached := false
 			other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 			b := d.serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) }, withKey)
-			_, err := b.Complete(t.Context(), question())
+			_, err := b.Complete(t.Context(), question(), nil)
 			_, checked := b.Check(t.Context())
 			other.Close()
 			if reached || !errors.Is(err, llm.ErrNoModel) || checked == nil {

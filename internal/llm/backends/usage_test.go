@@ -43,7 +43,7 @@ func TestAbsurdUsage(t *testing.T) {
 				b := d.serve(t, func(w http.ResponseWriter, _ *http.Request) {
 					stream(w, d.text(text)+usageOf[d.name](u[0], u[1], u[2]))
 				})
-				a, err := b.Complete(t.Context(), question())
+				a, err := b.Complete(t.Context(), question(), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,7 +67,7 @@ func TestUsageBeforeTheEnd(t *testing.T) {
 	b := d.serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		stream(w, early+strings.Repeat(d.text(" and more words"), 50)+end)
 	})
-	a, err := b.Complete(t.Context(), question())
+	a, err := b.Complete(t.Context(), question(), nil)
 	if err != nil || !a.Usage.Guessed || a.Usage.Input != 40 || a.Usage.Output < 50 {
 		t.Errorf("usage %+v, error %v", a.Usage, err)
 	}
@@ -92,7 +92,7 @@ func TestBombs(t *testing.T) {
 				}
 			}
 		})
-		_, err := b.Complete(t.Context(), question())
+		_, err := b.Complete(t.Context(), question(), nil)
 		known(t, err)
 		if err == nil {
 			t.Error("a bomb is an answer")

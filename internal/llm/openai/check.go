@@ -17,7 +17,7 @@ import (
 
 // Check asks /health, where there is one, and the list of models.
 func (b *backend) Check(ctx context.Context) (llm.ModelInfo, error) {
-	w := wire.NewCheck(ctx, b.cfg.Endpoint)
+	w := wire.NewCheck(ctx, b.Config.Endpoint)
 	defer w.Stop()
 	err := b.health(w.Context())
 	if err == nil {
@@ -26,7 +26,7 @@ func (b *backend) Check(ctx context.Context) (llm.ModelInfo, error) {
 			return info, nil
 		}
 	}
-	return llm.ModelInfo{}, b.call("check", w).Fail(err)
+	return llm.ModelInfo{}, b.Call("check", w).Fail(err)
 }
 
 // health asks vLLM whether its engine lives. Other servers have no such route, or
@@ -61,7 +61,7 @@ func (b *backend) health(ctx context.Context) error {
 // model finds the endpoint's model in the server's list. A server without a list
 // is believed to have it.
 func (b *backend) model(ctx context.Context) (llm.ModelInfo, error) {
-	name := b.cfg.Endpoint.Model
+	name := b.Config.Endpoint.Model
 	page, err := b.models.List(ctx)
 	var refusal *wire.Refusal
 	if errors.As(err, &refusal) && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusMethodNotAllowed) {
@@ -75,7 +75,7 @@ func (b *backend) model(ctx context.Context) (llm.ModelInfo, error) {
 	}
 	for _, m := range page.Data {
 		if m.ID == name || m.ID == name+":latest" { // Ollama's way to say a name without a tag
-			return llm.ModelInfo{Model: wire.Line(b.scrub, m.ID), Context: window(m)}, nil
+			return llm.ModelInfo{Model: wire.Line(b.Scrub, m.ID), Context: window(m)}, nil
 		}
 	}
 	return llm.ModelInfo{}, b.missing(page.Data)
@@ -87,9 +87,9 @@ func (b *backend) missing(models []openai.Model) *llm.Error {
 		names = append(names, m.ID)
 	}
 	return &llm.Error{
-		Op: "check", Endpoint: b.cfg.Endpoint.Name, Kind: llm.ErrNoModel,
-		Detail: fmt.Sprintf("%q is not among the server's %d models", b.cfg.Endpoint.Model, len(models)),
-		Hint:   wire.Line(b.scrub, "it has "+strings.Join(names, ", ")),
+		Op: "check", Endpoint: b.Config.Endpoint.Name, Kind: llm.ErrNoModel,
+		Detail: fmt.Sprintf("%q is not among the server's %d models", b.Config.Endpoint.Model, len(models)),
+		Hint:   wire.Line(b.Scrub, "it has "+strings.Join(names, ", ")),
 	}
 }
 

@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,8 +21,7 @@ import (
 const DefaultURL = "https://api.openai.com/v1"
 
 type backend struct {
-	cfg    llm.BackendConfig
-	scrub  llm.Scrubber
+	wire.Dialect
 	base   *url.URL
 	http   *http.Client
 	chat   openai.ChatCompletionService
@@ -42,7 +40,8 @@ func New(cfg llm.BackendConfig) (llm.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openai endpoint %s: %w", cfg.Endpoint.Name, err)
 	}
-	b := &backend{cfg: cfg, scrub: cfg.Key.Scrubber(), base: base}
+	b := &backend{base: base}
+	b.Dialect = wire.Dialect{Config: cfg, Scrub: cfg.Key.Scrubber(), Features: features, Blames: blames, Attempt: b.attempt}
 	b.http = wire.Client(cfg, base, func(h http.Header) {
 		if !cfg.Key.Empty() {
 			h.Set("Authorization", "Bearer "+cfg.Key.Reveal())
@@ -53,30 +52,7 @@ func New(cfg llm.BackendConfig) (llm.Backend, error) {
 	return b, nil
 }
 
-func (b *backend) call(op string, w *wire.Watch) *wire.Call {
-	return &wire.Call{Op: op, Config: b.cfg, Scrub: b.scrub, Watch: w}
-}
-
-// Complete streams one answer. A request that the server refuses for a parameter
-// that it does not know is sent again without it; what was learned is kept.
-func (b *backend) Complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
-	w := wire.NewWatch(ctx, b.cfg.Endpoint)
-	defer w.Stop()
-	for {
-		call := b.call("complete", w)
-		call.Bytes = r.Bytes()
-		forms := b.forms(r)
-		answer, err := b.attempt(call, r, forms)
-		if err == nil {
-			return call.Answer(answer), nil
-		}
-		if !b.learn(forms, err) {
-			return llm.Answer{}, call.Fail(err)
-		}
-	}
-}
-
-func (b *backend) attempt(call *wire.Call, r llm.Request, f forms) (llm.Answer, error) {
+func (b *backend) attempt(call *wire.Call, r llm.Request, f wire.Forms) (llm.Answer, error) {
 	stream := b.chat.NewStreaming(call.Watch.Context(), b.params(r, f))
 	defer stream.Close()
 	if err := stream.Err(); err != nil {

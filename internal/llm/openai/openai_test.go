@@ -60,7 +60,7 @@ func TestRequest(t *testing.T) {
 		got = body(t, r)
 		_, _ = io.WriteString(w, text("x")+end)
 	})
-	a, err := b.Complete(t.Context(), question())
+	a, err := b.Complete(t.Context(), question(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestServersThatKnowLess(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, text("x")+end)
 			})
-			if _, err := b.Complete(t.Context(), question()); err != nil || !slices.Equal(formats, c.want) {
+			if _, err := b.Complete(t.Context(), question(), nil); err != nil || !slices.Equal(formats, c.want) {
 				t.Fatalf("formats %v, want %v; error %v", formats, c.want, err)
 			}
 			for _, k := range c.keys {
@@ -153,7 +153,7 @@ func TestServersThatKnowLess(t *testing.T) {
 					t.Errorf("the request lacks %s", k)
 				}
 			}
-			if _, err := b.Complete(t.Context(), question()); err != nil || len(formats) != len(c.want)+1 {
+			if _, err := b.Complete(t.Context(), question(), nil); err != nil || len(formats) != len(c.want)+1 {
 				t.Errorf("%d calls, want %d: it was not remembered; error %v", len(formats), len(c.want)+1, err)
 			}
 		})
@@ -169,7 +169,7 @@ func TestRefusalsThatTeachNothing(t *testing.T) {
 			calls++
 			http.Error(w, message, 400)
 		})
-		_, err := b.Complete(t.Context(), question())
+		_, err := b.Complete(t.Context(), question(), nil)
 		if err == nil || calls != 1 {
 			t.Errorf("%s: %d calls, error %v", message, calls, err)
 		}
@@ -185,7 +185,7 @@ func TestRefusalOfTheModelIsText(t *testing.T) {
 	b, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"refusal":"I can't help."}},{"index":1,"delta":{"content":"other"}}]}`+"\n\n"+end)
 	})
-	if a, err := b.Complete(t.Context(), question()); err != nil || a.Text != "I can't help." {
+	if a, err := b.Complete(t.Context(), question(), nil); err != nil || a.Text != "I can't help." {
 		t.Errorf("answer %q, error %v", a.Text, err)
 	}
 }

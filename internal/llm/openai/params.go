@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/shared"
@@ -20,40 +19,10 @@ const (
 	featureTemperature = "temperature"     // 0 with, 1 without
 )
 
-// last is the last form of each feature, in the order in which they are blamed.
-var last = []struct {
-	feature string
-	form    int
-}{{featureMaxTokens, 1}, {featureFormat, 2}, {featureUsage, 1}, {featureSeed, 1}, {featureTemperature, 1}}
-
-// forms is the form of each feature in one request.
-type forms map[string]int
-
-func (b *backend) forms(r llm.Request) forms {
-	f := forms{}
-	for _, l := range last {
-		f[l.feature] = min(b.cfg.Learned.Form(l.feature), l.form)
-	}
-	if r.Schema == nil {
-		f[featureFormat] = 2
-	}
-	return f
-}
-
-// learn finds the feature for which a request was refused, and says whether the
-// request may be sent again in another form.
-func (b *backend) learn(used forms, err error) bool {
-	var refusal *wire.Refusal
-	if !errors.As(err, &refusal) || refusal.Status != 400 && refusal.Status != 422 || refusal.Fault.Overflow() {
-		return false
-	}
-	for _, l := range last {
-		if used[l.feature] < l.form && blames(refusal.Fault, l.feature) {
-			b.cfg.Learned.Refused(l.feature, used[l.feature])
-			return true
-		}
-	}
-	return false
+// features in the order in which they are blamed.
+var features = []wire.Feature{
+	{Name: featureMaxTokens, Last: 1}, {Name: featureFormat, Last: 2, Schema: true}, {Name: featureUsage, Last: 1},
+	{Name: featureSeed, Last: 1}, {Name: featureTemperature, Last: 1},
 }
 
 // blames says whether a fault is that a feature is not taken. Any complaint about
@@ -68,8 +37,8 @@ func blames(f wire.Fault, feature string) bool {
 	return f.Unsupported(feature)
 }
 
-func (b *backend) params(r llm.Request, f forms) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: b.cfg.Endpoint.Model, Messages: messages(r.Messages), ResponseFormat: format(r.Schema, f[featureFormat])}
+func (b *backend) params(r llm.Request, f wire.Forms) openai.ChatCompletionNewParams {
+	p := openai.ChatCompletionNewParams{Model: b.Config.Endpoint.Model, Messages: messages(r.Messages), ResponseFormat: format(r.Schema, f[featureFormat])}
 	if f[featureMaxTokens] == 0 {
 		p.MaxTokens = openai.Int(int64(r.MaxTokens))
 	} else {

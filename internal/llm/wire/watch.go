@@ -47,6 +47,7 @@ type Watch struct {
 	total  *time.Timer
 	start  time.Time
 	stall  time.Duration
+	heard  func() // told of tokens; nil for nobody
 	sent   atomic.Bool
 
 	mu     sync.Mutex
@@ -56,9 +57,10 @@ type Watch struct {
 	over   bool
 }
 
-// NewWatch starts the deadlines of e. Stop must be called.
-func NewWatch(parent context.Context, e llm.Endpoint) *Watch {
-	w := &Watch{parent: parent, start: time.Now(), stall: e.Stall}
+// NewWatch starts the deadlines of e. heard, which may be nil, is called at each
+// progress. Stop must be called.
+func NewWatch(parent context.Context, e llm.Endpoint, heard func()) *Watch {
+	w := &Watch{parent: parent, start: time.Now(), stall: e.Stall, heard: heard}
 	ctx, cancel := context.WithCancelCause(parent)
 	w.cancel = cancel
 	w.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -76,7 +78,7 @@ const checkTime = 15 * time.Second
 func NewCheck(parent context.Context, e llm.Endpoint) *Watch {
 	e.Total = min(e.FirstToken, checkTime)
 	e.FirstToken = 2 * e.Total // never the first to pass
-	return NewWatch(parent, e)
+	return NewWatch(parent, e, nil)
 }
 
 // Context is the context of the call. It ends with an *Overrun as its cause when a
@@ -85,19 +87,27 @@ func (w *Watch) Context() context.Context { return w.ctx }
 
 // Progress tells that tokens have come.
 func (w *Watch) Progress() {
+	if w.count() && w.heard != nil {
+		w.heard()
+	}
+}
+
+// count starts the next deadline, unless the watch was stopped.
+func (w *Watch) count() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
-		return
+		return false
 	}
 	w.tokens++
 	w.next.Stop()
 	if w.tokens == 1 {
 		w.first = time.Since(w.start)
 		w.next = time.AfterFunc(w.stall, func() { w.cancel(&Overrun{partStall, w.stall}) })
-		return
+		return true
 	}
 	w.next.Reset(w.stall)
+	return true
 }
 
 // Stop ends the call's context and its timers. It may be called twice.
