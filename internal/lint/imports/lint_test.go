@@ -30,6 +30,8 @@ func TestViolationsAreFound(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"benchmarks → ratchet/sandbox/docker",
+		"internal/patch → github.com/anthropics/anthropic-sdk-go",
+		"internal/patch → github.com/openai/openai-go/v3",
 		"internal/patch → go.temporal.io/sdk/workflow",
 		"internal/patch → ratchet/sandbox",
 		"internal/stranger → ",

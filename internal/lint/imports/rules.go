@@ -106,6 +106,10 @@ func Restrictions() []Restriction {
 			Why: "one place for SQL",
 		},
 		{
+			Packages: []string{"github.com/openai", "github.com/anthropics"}, Only: []string{"internal/llm"}, Tests: true,
+			Why: "keys and prompts go out in one place",
+		},
+		{
 			Packages: []string{"os", "net", "io/fs", "syscall", "path/filepath"},
 			Only: []string{
 				"cmd", "e2e", "workers", "activities", "benchmarks", "benchmarks/suites", "sandbox", "sandbox/docker", "sandbox/sandboxtest", "examples", "failures", "guard",

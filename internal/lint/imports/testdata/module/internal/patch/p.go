@@ -2,6 +2,7 @@
 package patch
 
 import (
+	_ "github.com/anthropics/anthropic-sdk-go"
 	_ "go.temporal.io/sdk/workflow"
 
 	_ "ratchet/sandbox"

@@ -1,0 +1,3 @@
+package patch
+
+import _ "github.com/openai/openai-go/v3"
