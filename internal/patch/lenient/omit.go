@@ -24,11 +24,16 @@ var (
 	partSame = regexp.MustCompile(`^\W*\(?[\w\s.,'-]{0,40}\b(?:function|method|class|loop|import|code|logic|implementation|calculation|body|helper|handler|constructor)s?\s+` +
 		`(?:(?:is|are|remains?|stays?)\s+)?(?:unchanged|unmodified|omitted|the same|as is|as before)\W*$|^\W*\([\w\s.,'-]{0,40}\s(?:unchanged|unmodified|omitted)\)\W*$`)
 	dotsOnly = regexp.MustCompile(strings.ReplaceAll(`^\s*(?:D|\(D\)|\[D\]|<D>|\{D\})\s*$`, "D", `\s*(?:\.\s?\.\s?\.[\s.]*|…+|⋮+)\s*`))
-	chinese  = regexp.MustCompile(`省略|其余|不变|(?:其他|其它|现有|原有|原来的?|剩余|之前的?)的?(?:代码|部分|逻辑|内容|函数|方法)`)
-	opener   = regexp.MustCompile(`^(?:\{/\*|//+|/\*+|#+|--+|<!--|;+|%+|\*|"""|''')`)
-	wordly   = regexp.MustCompile(`^(?:\.{3}|…|<|\[|\().*\s.*(?:\.{3}|…|>|\]|\))$`)
+	// foreign are the same in other languages: models follow that of the program's comments.
+	foreign = regexp.MustCompile(`省略|其余|不变|保持原样|(?:其他|其它|现有|原有|原来的?|剩余|之前的?)的?(?:代码|部分|逻辑|内容|函数|方法)|既存の|変更なし|` +
+		`unverändert|restlicher code|inchangé|reste du code|sin cambios|resto del código|без изменений|остальной код`)
+	opener = regexp.MustCompile(`^(?:\{/\*|//+|/\*+|#+|--+|<!--|;+|%+|\*|"""|''')`)
+	wordly = regexp.MustCompile(`^(?:\.{3}|…|<|\[|\().*\s.*(?:\.{3}|…|>|\]|\))$`)
 	// empty code before a comment: what would stand there was left out
-	hollow = regexp.MustCompile(`^(?:pass|\.{3}|[^"'#]*[:{])\s+(?:#+|//+)`)
+	hollow = regexp.MustCompile(`^(?:pass|\.{3}|[^"'#]*[:{])\s+(?:#+|//+|/\*)`)
+	// behind are comments that say so behind other code, dots those in place of a body
+	behind = regexp.MustCompile(`\s(?:#+|//+|/\*)(.*(?:\.{3}|…|\b(?:existing|rest|remaining|omitted)\b).*)$`)
+	noBody = regexp.MustCompile(`^(?:async )?(?:def|class|if|for|while|with|else|elif|try|except|finally)\b.*:\s*(?:\.{3}|…)$`)
 )
 
 // maxOmits is the longest line that is read as one that leaves code out, in bytes.
@@ -42,7 +47,7 @@ func omits(text string) bool {
 	if len(t) > maxOmits {
 		return false
 	}
-	if dotsOnly.MatchString(t) {
+	if dotsOnly.MatchString(t) || noBody.MatchString(t) {
 		return true
 	}
 	body := ""
@@ -54,9 +59,10 @@ func omits(text string) bool {
 	case wordly.MatchString(t):
 		body = t
 	default:
-		return false
+		m := behind.FindStringSubmatch(t)
+		return m != nil && onlyFiller.MatchString(m[1])
 	}
-	return dotsOnly.MatchString(body) || chinese.MatchString(body) || partSame.MatchString(body) || onlyFiller.MatchString(body) && leavesOut.MatchString(body)
+	return dotsOnly.MatchString(body) || foreign.MatchString(body) || partSame.MatchString(body) || onlyFiller.MatchString(body) && leavesOut.MatchString(body)
 }
 
 // drops says whether old lines go for which no new ones come: where a line that

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ratchet/internal/llm"
@@ -77,13 +78,29 @@ func Decode(text string, tree model.Tree) (Answer, error) {
 		return Answer{}, &Error{Kind: Truncated, Detail: "its JSON breaks off"}
 	}
 	if a, ok := found.choose(); ok {
-		return a.build(tree, said)
+		out, err := a.build(tree, said)
+		if err == nil && beside(tree, said, out.Edits) {
+			err = &Error{Kind: NotUnderstood, Detail: "beside its JSON it holds a patch for another file", Hint: "give one object with all edits in it"}
+		}
+		if err != nil {
+			return Answer{}, err
+		}
+		return out, nil
 	}
 	edits, err := lenient.Text(tree, said)
 	if err == nil {
 		return finish(draft{}, edits, said)
 	}
 	return Answer{}, unusable(said, found, err)
+}
+
+// beside says whether a text holds a patch, too, for a file that some edits leave
+// alone: without it they would be half of what was meant.
+func beside(tree model.Tree, said string, edits []model.Edit) bool {
+	more, err := lenient.Text(tree, said)
+	return err == nil && slices.ContainsFunc(more, func(m model.Edit) bool {
+		return !slices.ContainsFunc(edits, func(e model.Edit) bool { return e.Path == m.Path })
+	})
 }
 
 // unusable says why a text without usable JSON is no answer. Only one that holds

@@ -52,3 +52,21 @@ func TestCommentsAreNotTheRestOfAString(t *testing.T) {
 		require.Error(t, err, replace)
 	}
 }
+
+func TestAPatchBesideJSON(t *testing.T) {
+	base := model.Tree{}.With(model.Edit{Path: "a.txt", Data: []byte("one\n")}, model.Edit{Path: "b.txt", Data: []byte("three\n")})
+	const edit = `{"edits": [{"path": "a.txt", "search": "one", "replace": "1"}]}`
+	for patch, ok := range map[string]bool{
+		"b.txt\n<<<<<<< SEARCH\nthree\n=======\n3\n>>>>>>> REPLACE\n":         false,
+		"```diff\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-three\n+3\n```\n":   false,
+		"```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n```\n":     true, // the same once more
+		"```diff\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-nothing\n+3\n```\n": true, // of no file that there is
+		"The function in `b.txt` stays as it is:\n```\nthree\nfour\n```\n":    true,
+	} {
+		for _, text := range []string{edit + "\n\n" + patch, patch + "\n" + edit} {
+			a, err := answer.Decode(text, base)
+			require.Equal(t, ok, err == nil, "%s: %v", text, err)
+			require.True(t, !ok || len(a.Edits) == 1)
+		}
+	}
+}
