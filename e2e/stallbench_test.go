@@ -10,7 +10,7 @@ import (
 
 // What an endpoint does in the benchmark: it begins an answer after answerFirst and
 // ends it about 100 ms later; a call that stalls is given up stallDeadline after its
-// first token.
+// first token, and hedged no sooner than a tenth of that.
 const (
 	answerFirst   = 200 * time.Millisecond
 	answerGap     = time.Millisecond
