@@ -38,10 +38,10 @@ type Money struct {
 }
 
 const (
-	// turns is how many calls one sample makes at most: a question and one repair.
+	// turns is how many calls one sample makes at most: a question and one repair. It
+	// is the proposer's own number, which a test compares: the proposer reads
+	// repositories, and what only counts does not import what does input and output.
 	turns = 2
-	// bytesPerToken is that of source code at usual models.
-	bytesPerToken = 3.5
 	// frame is what a prompt holds besides source: rules, the brief, failures.
 	frame = 1500
 	// answerShare is the part of max_tokens that an answer is guessed to have.
@@ -74,7 +74,8 @@ func calls(f Facts, generations int) *Calls {
 func (c *Calls) add(f Facts, p campaign.Proposer, reflections int) {
 	endpoints := f.Spec.EndpointsOf(p)
 	prompt, answer := perCall(f, p, endpoints[0])
-	n := Tally{int64(p.Samples + reflections), int64(turns*p.Samples + reflections)}
+	asked := min(p.Samples, f.Spec.Search.Candidates) // a sample fills one place
+	n := Tally{int64(asked + reflections), int64(turns*asked + reflections)}
 	c.Calls.Likely, c.Calls.Most = c.Calls.Likely+n.Likely, c.Calls.Most+n.Most
 	if prompt.Most > c.Prompt.Most {
 		c.Prompt = prompt
@@ -101,7 +102,8 @@ func perCall(f Facts, p campaign.Proposer, e campaign.Endpoint) (prompt, answer 
 	if e.Context > 0 {
 		prompt.Most = max(0, min(prompt.Most, int64(e.Context-p.MaxTokens)))
 	}
-	prompt.Likely = min(prompt.Most, frame+int64(float64(f.SourceBytes)/bytesPerToken))
+	var unknown llm.Calibration // no server has counted yet
+	prompt.Likely = min(prompt.Most, frame+unknown.Tokens(int(f.SourceBytes)))
 	answer.Likely = (answer.Most + answerShare - 1) / answerShare
 	return prompt, answer
 }

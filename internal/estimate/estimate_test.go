@@ -35,10 +35,10 @@ func TestCallsTokensAndCost(t *testing.T) {
 	m := p.Model
 	require.Equal(t, "near", m.Endpoint)
 	require.Equal(t, Tally{10 * (4 + 1), 10 * (2*4 + 1)}, m.Calls, "samples, repairs, and one reflection")
-	require.Equal(t, Tally{1500 + 2000, 7000}, m.Prompt, "by the source, and by what the context leaves")
+	require.Equal(t, Tally{1500 + 2001, 7000}, m.Prompt, "by the source, and by what the context leaves")
 	require.Equal(t, Tally{1000, 3000}, m.Answer)
-	require.Equal(t, Tally{50 * 4500, 90 * 10000}, m.Tokens)
-	require.InDelta(t, 50*(3500*1+1000*2)/1e6, m.Cost.Likely, 1e-9)
+	require.Equal(t, Tally{50 * 4501, 90 * 10000}, m.Tokens)
+	require.InDelta(t, 50*(3501*1+1000*2)/1e6, m.Cost.Likely, 1e-9)
 	require.InDelta(t, 90*(7000*1+3000*2)/1e6, m.Cost.Most, 1e-9)
 	require.InDelta(t, 90*(8000*10+3000*20)/1e6, m.FallbackMost, 1e-9, "whose prompts may be longer")
 	require.True(t, m.Priced)
@@ -119,7 +119,7 @@ func TestCapsThatEndItEarly(t *testing.T) {
 		warns  string
 	}{
 		"tokens that last":      {"{tokens: 10000000, cost: 100}", "search.generations", ""},
-		"tokens for three":      {"{tokens: 67500, cost: 100}", "budget.tokens", "budget.tokens may allow less than one generation"},
+		"tokens for three":      {"{tokens: 67515, cost: 100}", "budget.tokens", "budget.tokens may allow less than one generation"},
 		"less than one":         {"{tokens: 20000, cost: 100}", "budget.tokens", "budget.tokens allows less than one generation"},
 		"less than one call":    {"{tokens: 9000, cost: 100}", "budget.tokens", "less than the 10000 tokens that one call may use"},
 		"money for a half":      {"{cost: 0.01}", "budget.cost", "budget.cost allows less than one generation"},
@@ -139,7 +139,7 @@ func TestCapsThatEndItEarly(t *testing.T) {
 			require.Contains(t, text, x.warns)
 		})
 	}
-	p := Make(Facts{Spec: spec(t, models+"budget: {tokens: 67500}\n"), SourceBytes: 7000})
+	p := Make(Facts{Spec: spec(t, models+"budget: {tokens: 67515}\n"), SourceBytes: 7000})
 	c := capOf(t, p, "budget.tokens")
 	require.Equal(t, 3.0, *c.Likely)
 	require.Equal(t, 0.75, *c.Least)
