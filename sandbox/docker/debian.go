@@ -45,7 +45,7 @@ Dir::State::status "%[1]s/status";
 Dir::State::extended_states "%[1]s/extended_states";
 `
 
-const debianHint = "host-python is made with apt-get and dpkg-deb from a Debian or Ubuntu archive; without them name an image under sandbox.image " +
+const debianHint = "host-python is made with apt-get and dpkg-deb from the archive of Debian 12 (others are untested); without them name an image under sandbox.image " +
 	"that has python3, pytest, pytest-timeout and coverage"
 
 // fetchDebian downloads packages, and all that they need, into dir, and returns
