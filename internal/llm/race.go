@@ -114,7 +114,7 @@ func (q *question) run(ctx context.Context, i int) (Answer, error) {
 				return answer, err
 			}
 		case <-r.hedge.ended():
-			if answer, err, over := r.hedged(); over {
+			if answer, err, over := r.hedged(ctx); over {
 				return answer, err
 			}
 		case <-timer.C:
@@ -145,7 +145,7 @@ func (r *race) led(ctx context.Context) (Answer, error, bool) {
 }
 
 // hedged takes the end of the hedge, and says whether it is that of the race.
-func (r *race) hedged() (Answer, error, bool) {
+func (r *race) hedged(ctx context.Context) (Answer, error, bool) {
 	f := r.hedge
 	r.hedge = nil
 	switch {
@@ -158,7 +158,7 @@ func (r *race) hedged() (Answer, error, bool) {
 	case errors.As(f.err, new(final)):
 		r.alone = true
 		r.leader.spot.server.hedges.refund()
-	default:
+	case ctx.Err() == nil:
 		r.note(f)
 	}
 	return Answer{}, nil, false
@@ -180,7 +180,7 @@ func (r *race) overtake(hedge *flight) error {
 
 // note writes down how a flight failed.
 func (q *question) note(f *flight) {
-	if errors.Is(f.err, errSkipped) || errors.As(f.err, new(final)) || errors.Is(f.err, context.Canceled) {
+	if errors.Is(f.err, errSkipped) || errors.As(f.err, new(final)) {
 		return
 	}
 	end := &q.ends[f.number]
