@@ -106,22 +106,12 @@ func TestReadyWithoutTheHelper(t *testing.T) {
 		_, err := e.api.ImageRemove(context.Background(), name, image.RemoveOptions{PruneChildren: true})
 		require.NoError(t, err)
 	})
-	before := images(t, e)
-	r, err := e.Ready(t.Context(), name)
-	require.NoError(t, err)
-	require.Empty(t, r.ID)
-	require.Contains(t, r.Found, "helper is compiled into it")
-	require.Equal(t, before, images(t, e))
-}
-
-func images(t *testing.T, e *Engine) (ids []string) {
-	t.Helper()
-	list, err := e.api.ImageList(t.Context(), image.ListOptions{All: true})
-	require.NoError(t, err)
-	for _, img := range list {
-		ids = append(ids, img.ID)
+	for range 2 { // had the first made the image, the second would find it
+		r, err := e.Ready(t.Context(), name)
+		require.NoError(t, err)
+		require.Empty(t, r.ID)
+		require.Contains(t, r.Found, "helper is compiled into it")
 	}
-	return ids
 }
 
 func TestReadyWithoutATool(t *testing.T) {

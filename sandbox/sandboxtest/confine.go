@@ -180,7 +180,7 @@ func (s *suite) life(t *testing.T) {
 	})
 	t.Run("lifetime", func(t *testing.T) {
 		l := smallLimits
-		l.Lifetime = 3 * time.Second
+		l.Lifetime = brief
 		b := s.openWith(t, l, nil)
 		_, err := b.Exec(ctx, probe("hang"))
 		require.ErrorIs(t, err, sandbox.ErrDead)

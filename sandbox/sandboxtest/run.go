@@ -82,7 +82,7 @@ func (s *suite) outcomes(t *testing.T) {
 	})
 	t.Run("timeout", func(t *testing.T) {
 		c := probe("detach")
-		c.Timeout = 500 * time.Millisecond
+		c.Timeout = brief
 		o, err := b.Exec(ctx, c)
 		require.NoError(t, err)
 		require.True(t, o.TimedOut)

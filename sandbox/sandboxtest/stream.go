@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -92,7 +91,7 @@ func (s *suite) streamsToTheEnd(t *testing.T, b sandbox.Box) {
 	defer lines.Close()
 	var got bytes.Buffer
 	c := probe("detach")
-	c.Stdin, c.Stdout, c.Timeout = in, &got, 500*time.Millisecond
+	c.Stdin, c.Stdout, c.Timeout = in, &got, brief
 	o, err := b.Exec(t.Context(), c)
 	require.NoError(t, err)
 	require.True(t, o.TimedOut)

@@ -37,6 +37,10 @@ const (
 // patience bounds what must not take long; it is far more than is needed.
 const patience = 2 * time.Minute
 
+// brief is a limit that has to be waited for. Before it is over a busy machine must
+// have got to where the limit is to strike.
+const brief = 15 * time.Second
+
 // smallLimits make exhausting a box quick.
 var smallLimits = sandbox.Limits{
 	CPUs: 1, Memory: 128 << 20, Pids: 64, Disk: 32 << 20, FileSize: 8 << 20, Lifetime: 10 * time.Minute,
