@@ -82,7 +82,7 @@ func TestSteeredHistoriesReplay(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b, err := stack.Control.Scoreboard(ctx, s.Name)
 		return err == nil && b.Phase == "paused"
-	}, time.Minute, 20*time.Millisecond)
+	}, childLimit, 20*time.Millisecond)
 	reverted.armed.Store(true)
 	require.NoError(t, stack.Control.Resume(ctx, s.Name, who))
 	<-reverted.reached
