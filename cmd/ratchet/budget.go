@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,12 +32,9 @@ from the campaign's creation, whether or not it ran.`,
 	}
 	c.Flags().StringVar(&b.By, "by", "", "who asks for this (default: the user's name)")
 	c.Flags().StringVar(&b.Why, "why", "", "the reason, for the audit trail")
-	c.Flags().Var(limitFlag[int64]{&b.Tokens, "number", parseTokens}, "tokens", "most tokens of prompts and answers, such as 2e6; 0 for no limit")
-	c.Flags().Var(limitFlag[float64]{&b.Money, "number", parseCost}, "cost", "most cost of model calls, in the currency of the endpoints' prices; 0 for no limit")
-	c.Flags().Var(limitFlag[time.Duration]{&b.Wall, "duration", parseLimitTime}, "wall", "most wall time, such as 12h; 0 for no limit")
-	c.Flags().Var(limitFlag[time.Duration]{&b.Sandbox, "duration", parseLimitTime}, "sandbox", "most time in sandboxes, summed over all of them; 0 for no limit")
+	withLimits(c, &b)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if b.Tokens == nil && b.Money == nil && b.Wall == nil && b.Sandbox == nil {
+		if b.Empty() {
 			if b.By != "" || b.Why != "" {
 				return usage("budget campaign %s: --by and --why need a limit to set: --tokens, --cost, --wall or --sandbox", args[0])
 			}
@@ -46,6 +44,15 @@ from the campaign's creation, whether or not it ran.`,
 		return a.changeBudget(c.Context(), args[0], b)
 	}
 	return a.withJSON(c)
+}
+
+// withLimits adds the flags of the limits.
+func withLimits(c *cobra.Command, b *protocol.BudgetChange) {
+	f := c.Flags()
+	f.Var(limitFlag[int64]{&b.Tokens, "number", parseTokens}, "tokens", "most tokens of prompts and answers, such as 2e6; 0 for no limit")
+	f.Var(limitFlag[float64]{&b.Money, "number", parseCost}, "cost", "most cost of model calls, in the currency of the endpoints' prices; 0 for no limit")
+	f.Var(limitFlag[time.Duration]{&b.Wall, "duration", parseLimitTime}, "wall", "most wall time, such as 12h; 0 for no limit")
+	f.Var(limitFlag[time.Duration]{&b.Sandbox, "duration", parseLimitTime}, "sandbox", "most time in sandboxes, summed over all of them; 0 for no limit")
 }
 
 // limitFlag is a flag that is nil until it is given.
@@ -149,6 +156,16 @@ func (a *app) showBudget(ctx context.Context, s *store.Store, name string) error
 		return a.print(viewBudget(b))
 	}
 	return a.table("budget of "+name+"\tspent\tlimit", budgetRows(b))
+}
+
+// limitWords are limits for people, in one line.
+func limitWords(b model.Budget) []string {
+	rows := budgetRows(control.Allowance{Limits: b})
+	for i, r := range rows {
+		cells := strings.Split(r, "\t")
+		rows[i] = cells[0] + " " + strings.Replace(cells[2], "none", "without limit", 1)
+	}
+	return rows
 }
 
 // budgetRows are a budget for people: what is used, and the limit.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ type forkOptions struct {
 	runOptions
 	from, as string
 	who      protocol.Verdict
+	limits   protocol.BudgetChange
 }
 
 func (a *app) campaignFork() *cobra.Command {
@@ -23,9 +25,11 @@ func (a *app) campaignFork() *cobra.Command {
 	c := &cobra.Command{
 		Use: "fork NAME", Short: "Start a new campaign from a commit of another one",
 		Long: `fork starts a campaign with the file of another one, from a commit of that: one that was
-kept, one that was reverted, or its base. The new campaign has a baseline, a branch, a
-record and a budget of its own; of the other one only the audit trail changes.`,
-		Example: "  ratchet campaign fork sharper-agent --from 3f2a91c --dev\n  ratchet campaign fork sharper-agent --from 3f2a91c --as other-way --detach",
+kept, one that was reverted, or its base. The new campaign has a baseline, a branch and a
+record of its own; of the other one only the audit trail changes. It begins with the
+limits that the other one has now, those set by "ratchet campaign budget" included, and
+has spent nothing of them; the flags of limits set others.`,
+		Example: "  ratchet campaign fork sharper-agent --from 3f2a91c --dev\n  ratchet campaign fork sharper-agent --from 3f2a91c --tokens 5e6 --detach\n  ratchet campaign fork sharper-agent --from 3f2a91c --as other-way --detach",
 		Args:    exactly("NAME"),
 	}
 	f := c.Flags()
@@ -36,6 +40,7 @@ record and a budget of its own; of the other one only the audit trail changes.`,
 	f.BoolVar(&o.push, "push", false, "publish kept commits to the repository when the campaign ends")
 	withUIPort(c, &o.uiPort)
 	withPerson(c, &o.who)
+	withLimits(c, &o.limits)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.forkNamed(c.Context(), args[0], o) }
 	return a.withJSON(c)
 }
@@ -63,12 +68,12 @@ func (a *app) forkNamed(ctx context.Context, name string, o forkOptions) error {
 // fork starts the new campaign and, unless detached, follows it to its end.
 func (a *app) fork(ctx context.Context, s *session, name string, o forkOptions) error {
 	f, err := s.control.Fork(ctx, name, o.from, o.as, control.ForkOptions{
-		Options: control.Options{Push: o.push}, By: a.person(o.who.By), Why: o.who.Why,
+		Options: control.Options{Push: o.push}, By: a.person(o.who.By), Why: o.who.Why, Limits: o.limits,
 	})
 	if err != nil {
 		return err
 	}
-	a.say("campaign %s is a fork of %s at %.12s", f.Name, name, f.Commit)
+	a.say("campaign %s is a fork of %s at %.12s; it may use %s", f.Name, name, f.Commit, strings.Join(limitWords(f.Limits), ", "))
 	a.again = a.command("campaign recover " + f.Name) // the same command would fork once more
 	return a.carry(ctx, s, f.Name, f.Resumed, o.runOptions)
 }

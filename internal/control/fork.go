@@ -19,6 +19,9 @@ import (
 type ForkOptions struct {
 	Options
 	By, Why string // who wants it, for the audit trail
+	// Limits are those that the new campaign shall have in place of what the other
+	// one has now; what is nil is as there. By and Why of it are not read.
+	Limits protocol.BudgetChange
 }
 
 // Forked is a campaign that began as a fork.
@@ -26,10 +29,12 @@ type Forked struct {
 	Name    string // of the new campaign
 	Commit  string // full hash of the commit that it began with
 	Resumed bool   // it was there already, and goes on
+	Limits  model.Budget
 }
 
 // Fork starts a new campaign from a commit of another one, with the file of that
-// and a record, a budget and a branch of its own. The commit is one of the base of
+// and a record and a branch of its own. It begins with the limits that the other
+// one has now, as a person may have set them, and has spent nothing. The commit is one of the base of
 // the campaign, what it landed since, and its reverts; it may be given as a branch,
 // a tag or the beginning of a hash. as is the new campaign's name; when it is empty
 // a free one is made: NAME-fork, NAME-fork-2 and so on. The same fork again goes on
@@ -51,15 +56,25 @@ func (c *Controller) Fork(ctx context.Context, name, commit, as string, o ForkOp
 	if err != nil {
 		return out, err
 	}
+	want, err := forkBudget(parent, o.Limits)
+	if err != nil {
+		return out, err
+	}
 	if err := c.discard(ctx, out.Name); err != nil {
 		return out, err
 	}
-	row, err := c.create(ctx, spec, model.Campaign{Parent: name, ForkedAt: out.Commit})
+	row, err := c.create(ctx, spec, model.Campaign{Parent: name, ForkedAt: out.Commit, Budget: &want})
 	if err != nil {
 		return out, err
 	}
 	if row.Parent != name || row.ForkedAt != out.Commit {
 		return out, fmt.Errorf("fork campaign %s: the name %s: %w by a campaign that is no fork of it", name, out.Name, ErrNameInUse)
+	}
+	if out.Limits, err = limits(row); err != nil {
+		return out, err
+	}
+	if !o.Limits.Empty() && out.Limits != want {
+		return out, refused("fork campaign "+name, fmt.Errorf("%s is there already, with other limits; change them with ratchet campaign budget %s", out.Name, out.Name))
 	}
 	out.Resumed = row.Base != ""
 	if err := c.noteFork(ctx, parent, out, o); err != nil {
@@ -130,11 +145,29 @@ func forkSpec(parent model.Campaign, f Forked) (campaign.Spec, error) {
 	return spec, nil
 }
 
+// forkBudget is what a fork may use: what its parent may, but for what is asked for.
+func forkBudget(parent model.Campaign, change protocol.BudgetChange) (model.Budget, error) {
+	is, err := limits(parent)
+	if err != nil || change.Empty() {
+		return is, err
+	}
+	if err := change.Check(model.Budget{}); err != nil {
+		return is, refused("fork campaign "+parent.Name, err)
+	}
+	return change.Apply(is), nil
+}
+
 // noteFork writes the fork into the audit trail of the campaign that it comes from.
 func (c *Controller) noteFork(ctx context.Context, parent model.Campaign, f Forked, o ForkOptions) error {
+	text := f.Name + " from " + f.Commit
+	if was, err := limits(parent); err != nil {
+		return err
+	} else if f.Limits != was {
+		text += ", " + protocol.BudgetText(was, f.Limits)
+	}
 	_, err := c.store.AddCampaignEvent(ctx, model.CampaignEvent{
 		Campaign: parent.Name, Key: "forked/" + f.Name + "/" + f.Commit, Kind: model.EventForked,
-		By: strings.TrimSpace(o.By), Why: o.Why, Text: f.Name + " from " + f.Commit, At: time.Now().UTC(),
+		By: strings.TrimSpace(o.By), Why: o.Why, Text: text, At: time.Now().UTC(),
 	})
 	return err
 }

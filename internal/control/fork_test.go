@@ -15,6 +15,9 @@ import (
 	"ratchet/internal/store"
 )
 
+// inFile are the limits of a file that names none.
+var inFile = model.Budget{Wall: 8 * time.Hour, Sandbox: 4 * time.Hour}
+
 // by is who forks in these tests.
 var by = control.ForkOptions{By: "ada", Why: "another way"}
 
@@ -27,7 +30,7 @@ func TestFork(t *testing.T) {
 
 	f, err := l.control.Fork(ctx, "demo", kept[:8], "", by)
 	require.NoError(t, err)
-	require.Equal(t, control.Forked{Name: "demo-fork", Commit: kept}, f)
+	require.Equal(t, control.Forked{Name: "demo-fork", Commit: kept, Limits: inFile}, f)
 	row := l.ended("demo-fork") // its baseline cannot be measured here
 	require.Equal(t, model.StopError, row.Stopped)
 	require.Equal(t, []string{"demo", kept, kept}, []string{row.Parent, row.ForkedAt, row.Base})
@@ -54,6 +57,72 @@ func TestFork(t *testing.T) {
 	forks, err := control.Forks(ctx, l.store, "demo")
 	require.NoError(t, err)
 	require.Len(t, forks, 2)
+	require.NoError(t, l.control.Stop(ctx, "demo", protocol.Verdict{By: "ada"}))
+}
+
+// A fork may use what its parent may now, and has used nothing of it.
+func TestForkHasTheLimitsOfItsParent(t *testing.T) {
+	l := newLab(t)
+	ctx := t.Context()
+	l.start(l.measured("demo", withModel, func(s *campaign.Spec) { s.Budget.Tokens = 1000 }))
+	l.spend("demo", 900, 0.5)
+	raised := protocol.BudgetChange{By: "ada", Tokens: ptr(int64(5000)), Wall: ptr(time.Duration(0))}
+	is, err := l.control.SetBudget(ctx, "demo", raised)
+	require.NoError(t, err)
+	base := l.row("demo").Base
+
+	f, err := l.control.Fork(ctx, "demo", base, "", by)
+	require.NoError(t, err)
+	require.Equal(t, is, f.Limits)
+	l.ended(f.Name)
+	a, err := control.Budget(ctx, l.store, f.Name)
+	require.NoError(t, err)
+	require.Equal(t, is, a.Limits)
+	require.Zero(t, a.Spent.Tokens)
+	require.Zero(t, a.Spent.Money)
+	require.Less(t, a.Spent.Wall, time.Minute, "it counts from its own beginning")
+
+	other := by
+	other.Limits = protocol.BudgetChange{Tokens: ptr(int64(300)), Money: ptr(2.5)}
+	f, err = l.control.Fork(ctx, "demo", base, "cheap", other)
+	require.NoError(t, err, "less than the parent has spent is no less than nothing")
+	require.Equal(t, model.Budget{Sandbox: 4 * time.Hour, Tokens: 300, Money: 2.5}, f.Limits)
+	trail := l.trail("demo")
+	require.Equal(t, "cheap from "+base+", tokens 5000 → 300, cost no limit → 2.5", trail[len(trail)-1].Text)
+	require.Equal(t, is, *l.row("demo").Budget, "the parent keeps its own")
+	l.ended("cheap")
+
+	other.Limits = protocol.BudgetChange{Tokens: ptr(int64(-1))}
+	_, err = l.control.Fork(ctx, "demo", base, "none", other)
+	require.ErrorIs(t, err, control.ErrRefused)
+	require.ErrorContains(t, err, "cannot be negative")
+	require.NoError(t, l.control.Stop(ctx, "demo", protocol.Verdict{By: "ada"}))
+}
+
+// A fork that is there already is not given other limits in passing.
+func TestForkThatIsThereKeepsItsLimits(t *testing.T) {
+	l := newLab(t)
+	ctx := t.Context()
+	l.start(l.measured("demo"))
+	base := l.row("demo").Base
+	spec, err := campaign.FromJSON(l.row("demo").Spec)
+	require.NoError(t, err)
+	spec.Name, spec.Base = "twin", base
+	data, err := campaign.JSON(spec)
+	require.NoError(t, err)
+	now := time.Now().UTC()
+	require.NoError(t, l.store.CreateCampaign(ctx, model.Campaign{
+		Name: "twin", Spec: data, Source: spec.Repo, Parent: "demo", ForkedAt: base, Created: now, Updated: now,
+	}))
+	more := by
+	more.Limits = protocol.BudgetChange{Tokens: ptr(int64(300))}
+	_, err = l.control.Fork(ctx, "demo", base, "twin", more)
+	require.ErrorIs(t, err, control.ErrRefused)
+	require.ErrorContains(t, err, "ratchet campaign budget twin")
+	f, err := l.control.Fork(ctx, "demo", base, "twin", by)
+	require.NoError(t, err)
+	require.Equal(t, inFile, f.Limits)
+	l.ended("twin")
 	require.NoError(t, l.control.Stop(ctx, "demo", protocol.Verdict{By: "ada"}))
 }
 

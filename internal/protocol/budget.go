@@ -10,10 +10,15 @@ import (
 	"ratchet/internal/model"
 )
 
+// Empty says that it sets no limit.
+func (b BudgetChange) Empty() bool {
+	return b.Wall == nil && b.Sandbox == nil && b.Tokens == nil && b.Money == nil
+}
+
 // Check says what is wrong with a change of the budget of a campaign that has
 // spent this much; nil when nothing is. A limit of 0 takes one away.
 func (b BudgetChange) Check(spent model.Budget) error {
-	if b.Wall == nil && b.Sandbox == nil && b.Tokens == nil && b.Money == nil {
+	if b.Empty() {
 		return errors.New("a budget needs at least one limit: wall, sandbox, tokens or cost")
 	}
 	if err := b.checkSigns(); err != nil {
