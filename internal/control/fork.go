@@ -89,6 +89,9 @@ func forkPoint(ctx context.Context, parent model.Campaign, rev string) (hash str
 	if parent.Base == "" {
 		return "", refused(what, errors.New("it has not begun: there is no commit to fork from"))
 	}
+	if err := protocol.CheckRevision(rev); err != nil {
+		return "", refused(what, err)
+	}
 	r, err := repo.Open(ctx, parent.Repo)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", what, err)

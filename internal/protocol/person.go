@@ -21,7 +21,8 @@ const (
 
 // CheckPerson says what is wrong with the name of somebody who steers a campaign
 // or decides on a change; nil when nothing is. A proposer can never do either, so
-// its name is refused, in whatever case and however much space is round it.
+// its name is refused, in whatever case and however much space is round it, and so
+// is one that looks like it in other letters.
 func CheckPerson(by string, proposers []string) error {
 	name := strings.TrimSpace(by)
 	switch {
@@ -35,6 +36,9 @@ func CheckPerson(by string, proposers []string) error {
 		return fmt.Errorf("the name %s is reserved for ratchet itself", name)
 	case named(name, proposers):
 		return fmt.Errorf("the name %s is reserved for a proposer of the campaign, and proposers decide nothing", name)
+	}
+	if taken, ok := alike(name, slices.Concat(reserved, proposers)); ok {
+		return fmt.Errorf("the name %+q looks like %s, which is reserved: choose one that nobody can take for it", name, taken)
 	}
 	return nil
 }
@@ -59,12 +63,16 @@ func CheckHint(text string) error {
 	return checkText("the hint", text)
 }
 
+// CheckRevision says what is wrong with the name of a commit before it is looked
+// up: it is printed with whatever is wrong with it then.
+func CheckRevision(rev string) error { return checkText("the name of the commit", rev) }
+
 func checkText(what, text string) error {
 	switch n := utf8.RuneCountInString(text); {
 	case n > MostText:
 		return fmt.Errorf("%s has %d characters, at most %d are allowed", what, n, MostText)
 	case !plain(text):
-		return fmt.Errorf("%s holds control characters, such as line ends: write it in one line", what)
+		return fmt.Errorf("%s holds control characters, such as line ends, or characters that cannot be seen: write it in one line of plain text", what)
 	}
 	return nil
 }
@@ -76,9 +84,11 @@ func visible(s string) bool {
 }
 
 // plain says that a text is one line that reads as it is written: no control
-// characters, no other line ends, nothing that turns the direction of writing.
+// characters, no other line ends, nothing that turns the direction of writing or
+// cannot be seen, but for the two joiners that some scripts and emoji need.
 func plain(s string) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
 	}) < 0
 }

@@ -13,12 +13,13 @@ import (
 
 func TestCheckPerson(t *testing.T) {
 	proposers := []string{"coder", "Zweiter Versuch"}
-	for _, name := range []string{"ada", " Ada Lovelace ", "coder-2", "searcher", "李", "Ünal", strings.Repeat("é", MostName)} {
+	for _, name := range []string{"ada", " Ada Lovelace ", "coder-2", "searcher", "李", "Ünal", "Alma", "Софья", "Σοφία", "coder 2", strings.Repeat("é", MostName)} {
 		require.NoError(t, CheckPerson(name, proposers), name)
 	}
 	for _, name := range []string{
 		"", " ", "\u00a0", "coder", "CODER", "\u2003coder\n", "zweiter versuch", "search", "Llm", "AGENT", "ratchet", "evidence",
-		"deadline", "stop", "a\nb", "\x1b[1mada", "co\u200dder", "ada\u202e", "\xff", strings.Repeat("é", MostName+1),
+		"deadline", "stop", "a\nb", "\x1b[1mada", "co\u200dder", "ada\u202e",
+		"с\u043eder", "ѕеаrсһ", "LLМ", "ｓｅａｒｃｈ", "c0der", "1lm", "co der", "coder.", "_search_", "séarch", "zweıter versuch", "ratсhet", "\xff", strings.Repeat("é", MostName+1),
 	} {
 		require.Error(t, CheckPerson(name, proposers), "%q", name)
 	}
