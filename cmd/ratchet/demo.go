@@ -26,7 +26,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "See a whole campaign on an example repository, nothing to prepare but Docker",
 		Long: `demo makes a git repository from an example, the core of a small tool-using agent
-with a dozen defects, and runs a campaign on it. No network is used. On a terminal
+with 19 known defects, and runs a campaign on it. No network is used. On a terminal
 the Temporal UI stays up until Ctrl-C. A demo that was cut off is gone on with.`,
 		Example: "  ratchet demo\n  ratchet demo --json --data /tmp/demo",
 		Args:    noCommand,

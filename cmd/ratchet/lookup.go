@@ -57,10 +57,21 @@ func (a *app) running(ctx context.Context, verb, name string) error {
 	return a.read(ctx, func(s *store.Store) error {
 		c, err := a.campaignRow(ctx, s, name)
 		if err == nil && c.Stopped != "" {
-			return usage("%s campaign %s: it has ended (%s): %s", verb, name, c.Stopped, c.Detail)
+			return usage("%s campaign %s: it has ended (%s): %s%s", verb, name, c.Stopped, c.Detail, a.afterEnd(c))
 		}
 		return err
 	})
+}
+
+// afterEnd says how a campaign that has ended is gone on with, where it can be.
+func (a *app) afterEnd(c model.Campaign) string {
+	switch c.Stopped {
+	case model.StopError:
+		return "; when that is mended, go on with: " + a.command("campaign recover "+c.Name)
+	case model.StopBudget:
+		return "; give it more with ratchet campaign budget, then: " + a.command("campaign resume "+c.Name)
+	}
+	return ""
 }
 
 // command is a command line for the same data folder, to be printed in a hint.

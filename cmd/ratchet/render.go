@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"ratchet/internal/protocol"
@@ -83,12 +84,20 @@ func (a *app) printGenerations(gens []report.Generation) error {
 		a.say("no generation was run")
 		return nil
 	}
+	// Who wrote a change is worth a column only where models write too.
+	models := slices.ContainsFunc(gens, func(g report.Generation) bool { return g.Cost.Calls > 0 })
+	by := func(who string) string {
+		if models {
+			return who + "\t"
+		}
+		return ""
+	}
 	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "gen\toutcome\tbefore\tafter\tscreened\trounds\thypothesis")
+	fmt.Fprintf(w, "gen\toutcome\tbefore\tafter\tscreened\trounds\t%shypothesis\n", by("by"))
 	for _, g := range gens {
-		fmt.Fprintf(w, "%d\t%s %s\t%.1f%%\t%.1f%%\t%d/%d\t%d\t%s\n",
-			g.N, mark(g.Outcome), g.Outcome, 100*g.ParentScore, 100*g.Score, g.Screened, g.Candidates, g.Rounds, g.Hypothesis)
-		fmt.Fprintf(w, "\t\t\t\t\t\twhy: %s\n", g.Reason)
+		fmt.Fprintf(w, "%d\t%s %s\t%.1f%%\t%.1f%%\t%d/%d\t%d\t%s%s\n",
+			g.N, mark(g.Outcome), g.Outcome, 100*g.ParentScore, 100*g.Score, g.Screened, g.Candidates, g.Rounds, by(g.Proposer), g.Hypothesis)
+		fmt.Fprintf(w, "\t\t\t\t\t\t%swhy: %s\n", by(""), g.Reason)
 	}
 	return w.Flush()
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -150,11 +151,24 @@ func (a *app) preflight(ctx context.Context, spec campaign.Spec) (activities.Che
 
 // campaign starts a campaign on a stack.
 func (a *app) campaign(ctx context.Context, s *session, spec campaign.Spec, o runOptions) error {
+	if s.own != nil && !o.detach {
+		a.warnOfKeys(spec)
+	}
 	resumed, err := s.control.Start(ctx, spec, control.Options{Push: o.push, Turns: o.turns})
 	if err != nil {
 		return err
 	}
 	return a.carry(ctx, s, spec.Name, resumed, o)
+}
+
+// warnOfKeys names the model servers that this process has no key for, before the
+// baseline is waited for: their first call is made after it.
+func (a *app) warnOfKeys(spec campaign.Spec) {
+	for _, e := range spec.Endpoints {
+		if e.KeyEnv != "" && strings.TrimSpace(a.getenv(e.KeyEnv)) == "" {
+			fmt.Fprintf(a.stderr, "warning: the environment variable %s is not set: endpoint %s cannot be called (stop this, export it, and give the same command again)\n", e.KeyEnv, e.Name)
+		}
+	}
 }
 
 // carry follows a campaign that has been started to its end, unless it is detached.
