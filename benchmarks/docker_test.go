@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -20,6 +21,7 @@ import (
 type lab struct {
 	boxes sandbox.Provider
 	spec  sandbox.Spec
+	limit time.Duration // of one problem; ample when it is zero
 }
 
 // Labs with the Go tool chain of the host, and with Python and pytest.
@@ -31,14 +33,14 @@ var (
 // labWith sets a lab up when it is first called for.
 func labWith(image string, memory int64) func() (lab, error) {
 	return sync.OnceValues(func() (lab, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // a busy machine compiles for long
 		defer cancel()
 		e, err := docker.New(ctx, docker.Config{Stack: "bench-test-" + image + "-" + strconv.Itoa(os.Getpid()), Epoch: 1})
 		if err != nil {
 			return lab{}, err
 		}
 		made, err := e.Prepare(ctx, docker.Target{Image: image}, nil)
-		return lab{e, sandbox.Spec{
+		return lab{boxes: e, spec: sandbox.Spec{
 			Image: made.ID, Env: made.Env, Purpose: "test of benchmarks", Limits: sandbox.Limits{Memory: memory},
 		}}, err
 	})
@@ -62,8 +64,21 @@ func ready(t testing.TB, open func() (lab, error)) lab {
 	return l
 }
 
+// Limits of one problem. Where each comes to an end by itself, the limit is one that
+// a busy machine does not meet; where one never does, the test waits for its limit.
+const (
+	ample = time.Minute
+	brief = 10 * time.Second
+)
+
 func (l lab) target(trusted, code model.Tree, problems []model.Problem) Target {
-	return Target{Boxes: l.boxes, Spec: l.spec, Trusted: trusted, Code: code, Problems: problems, Limit: 2 * time.Second}
+	return Target{Boxes: l.boxes, Spec: l.spec, Trusted: trusted, Code: code, Problems: problems, Limit: cmp.Or(l.limit, ample)}
+}
+
+// hanging is a lab for code that never ends.
+func (l lab) hanging() lab {
+	l.limit = brief
+	return l
 }
 
 // open builds code with the trusted harness; the box is removed with the test.

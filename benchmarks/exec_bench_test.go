@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,7 +103,7 @@ exec(sys.stdin.read())
 {"id":"leaves","input":"if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\nprint(1)","expected":"1"}
 {"id":"z","input":"print(os.environ['HOME'] != os.environ['TMPDIR'], os.listdir(os.environ['HOME']))","expected":"True ['.keep']"}
 `)
-	s := execSuiteOf(t, Config{Cases: "c.jsonl", Command: []string{"python3", "p.py"}, Timeout: 3 * time.Second})
+	s := execSuiteOf(t, Config{Cases: "c.jsonl", Command: []string{"python3", "p.py"}, Timeout: brief})
 	run, got := l.runExec(t, s, in, in, false)
 	require.Equal(t, map[string]model.Outcome{
 		"cli/a": model.Pass, "cli/hangs": model.Timeout, "cli/killed": model.Crashed, "cli/kills all": model.Crashed, "cli/raises": model.Fail,
@@ -124,7 +123,6 @@ func TestExecOutOfMemory(t *testing.T) {
 `)
 	s := execSuiteOf(t, Config{Cases: "c.jsonl", Command: []string{"python3", "-c"}})
 	target := l.target(in, in, discoverAny(t, s, in))
-	target.Limit = time.Minute
 	b, err := s.Open(t.Context(), target)
 	require.NoError(t, err)
 	run, err := b.Run(t.Context(), target.Problems, false)

@@ -2,7 +2,6 @@ package benchmarks
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -88,7 +87,7 @@ func TestExecCheats(t *testing.T) {
 			t.Parallel()
 			limit := DefaultLimit
 			if c.want == model.Timeout {
-				limit = 2 * time.Second
+				limit = brief
 			}
 			s := execSuiteOf(t, Config{Cases: "cases", Command: []string{"python3", "p.py"}, Timeout: limit})
 			run, got := l.runExec(t, s, trusted, trusted.With(c.edits...), false)

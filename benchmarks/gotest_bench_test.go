@@ -157,7 +157,8 @@ var mannersWant = map[string]model.Outcome{
 // Run finds every outcome, whether tests share a process or not, and a second
 // run finds the same, so nothing was left behind.
 func TestRun(t *testing.T) {
-	l, s, in := boxes(t), suite(t, Config{}), tree(manners)
+	t.Parallel()
+	l, s, in := boxes(t).hanging(), suite(t, Config{}), tree(manners)
 	problems := discover(t, s, in)
 	b := l.open(t, s, in, in)
 	for _, isolate := range []bool{false, true} {
@@ -179,7 +180,7 @@ func checkMessages(t *testing.T, by map[string]model.Result) {
 	t.Helper()
 	for id, want := range map[string]string{
 		"unit/TestFail": "sum is off", "unit/TestSub": "sub is off", "unit/TestPanic": "assignment to entry in nil map",
-		"unit/TestHang": "panic: test timed out after 2s", "unit/ExampleAdd_wrong": "want:\n4",
+		"unit/TestHang": "panic: test timed out after " + brief.String(), "unit/ExampleAdd_wrong": "want:\n4",
 		"unit/broken/TestBroken": "b.go:3", "unit/noisy/TestFlood": "printed more than", "unit/TestStray": "panic: stray",
 	} {
 		require.Contains(t, by[id].Message, want, id)
@@ -187,6 +188,7 @@ func checkMessages(t *testing.T, by map[string]model.Result) {
 }
 
 func TestRunSomeProblems(t *testing.T) {
+	t.Parallel()
 	l, s, in := boxes(t), suite(t, Config{}), tree(manners)
 	all := discover(t, s, in)
 	b := l.open(t, s, in, in)

@@ -97,6 +97,7 @@ func filter(r *os.File, out *os.File, old, with string) {
 `
 
 func TestCheats(t *testing.T) {
+	t.Parallel()
 	l, s, trusted := boxes(t), suite(t, Config{}), tree(honest)
 	for name, c := range cheats {
 		t.Run(name, func(t *testing.T) {

@@ -95,7 +95,8 @@ func TestBad(t *testing.T) { undefined() }
 `
 
 func TestCover(t *testing.T) {
-	l, s, in := boxes(t), suite(t, Config{Root: "sub"}), tree(covered)
+	t.Parallel()
+	l, s, in := boxes(t).hanging(), suite(t, Config{Root: "sub"}), tree(covered)
 	problems := discover(t, s, in)
 	target := l.target(in, in, problems)
 	got, err := s.Cover(t.Context(), target, problems)

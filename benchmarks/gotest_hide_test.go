@@ -1,6 +1,8 @@
 package benchmarks
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,21 +151,38 @@ func TestHideNothing(t *testing.T) {
 	require.Equal(t, in, out)
 }
 
-// Hiding each test of a tree by itself, and each but one, must leave code that compiles.
+// Hiding each test of a tree by itself, and each but one, must leave code that
+// compiles. What is left each time is a folder of one module, so that the go command
+// looks at all of them at once.
 func TestHideEachBuilds(t *testing.T) {
 	s := suite(t, Config{})
 	in := tree(hideTree)
 	all := discover(t, s, in)
+	left := tree("-- go.mod --\nmodule example.com/all\n\ngo 1.26\n")
+	hiddenIn := map[string][]string{}
 	for i := range all {
 		others := append(append([]model.Problem{}, all[:i]...), all[i+1:]...)
 		for _, hidden := range [][]model.Problem{all[i : i+1], others} {
 			out, err := s.Hide(in, hidden)
 			require.NoError(t, err)
 			require.Len(t, discover(t, s, out), len(all)-len(hidden))
-			log, err := hostGo(t, write(t, out), "vet", "./...")
-			require.NoError(t, err, "%v: %s", ids(hidden), log)
+			folder := fmt.Sprintf("left%d", len(hiddenIn))
+			hiddenIn[folder] = ids(hidden)
+			left = left.With(moved(out, folder)...)
 		}
 	}
+	log, err := hostGo(t, write(t, left), "vet", "./...")
+	require.NoError(t, err, "%v: %s", hiddenIn, log)
+}
+
+// moved is the module of hideTree as a folder of another one.
+func moved(in model.Tree, folder string) (out []model.Edit) {
+	for _, f := range in.Files {
+		if f.Path != "go.mod" {
+			out = append(out, edit(folder+"/"+f.Path, strings.ReplaceAll(string(f.Data), "example.com/m", "example.com/all/"+folder)))
+		}
+	}
+	return out
 }
 
 func TestImportNames(t *testing.T) {

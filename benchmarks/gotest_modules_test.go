@@ -14,6 +14,7 @@ import (
 
 // Modules may be vendored, lie below the root, or be many in a workspace.
 func TestRunModuleLayouts(t *testing.T) {
+	t.Parallel()
 	l := boxes(t)
 	for name, c := range map[string]struct {
 		cfg  Config
@@ -147,6 +148,7 @@ func TestWarm(t *testing.T) {
 
 // An image that was prepared with the suite's commands runs the suite.
 func TestRunInWarmImage(t *testing.T) {
+	t.Parallel()
 	l, s, in := boxes(t), suite(t, Config{}), tree(honest)
 	image, err := l.boxes.(*docker.Engine).Prepare(t.Context(), docker.Target{Image: docker.HostGo, Tree: in, Warm: s.Warm()}, nil)
 	require.NoError(t, err)
@@ -159,6 +161,7 @@ func TestRunInWarmImage(t *testing.T) {
 
 // An image without Go is the operator's mistake, not a tree that does not build.
 func TestOpenWithoutGo(t *testing.T) {
+	t.Parallel()
 	l, s, in := boxes(t), suite(t, Config{}), tree(honest)
 	target := l.target(in, in, discover(t, s, in))
 	target.Spec.Env = map[string]string{"PATH": "/nowhere"}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,7 +47,8 @@ var screened = []model.Candidate{
 }
 
 func TestScreen(t *testing.T) {
-	l, s, in := boxes(t), suite(t, Config{}), tree(honest)
+	t.Parallel()
+	l, s, in := boxes(t).hanging(), suite(t, Config{}), tree(honest)
 	want := map[string]string{
 		"no build": StageBuild, "no better": StageTargets, "panics": StageTargets, "hangs": StageTargets,
 		"wipes its folder": StageTargets, "kills all": StageTargets, "eats memory": StageTargets,
@@ -61,9 +61,7 @@ func TestScreen(t *testing.T) {
 				candidates = append(append([]model.Candidate{}, screened[:3]...), screened[7:]...)
 			}
 			got := map[string]Screened{}
-			target := l.target(in, in, discover(t, s, in))
-			target.Limit = 8 * time.Second // a busy machine needs a while to fill a box's memory
-			err := s.Screen(t.Context(), target,
+			err := s.Screen(t.Context(), l.target(in, in, discover(t, s, in)),
 				Screening{Candidates: candidates, Judge: passAll, Shared: shared}, func(x Screened) error {
 					require.NotContains(t, got, x.Key)
 					got[x.Key] = x
@@ -95,6 +93,7 @@ func TestScreen(t *testing.T) {
 }
 
 func TestScreenStops(t *testing.T) {
+	t.Parallel()
 	l, s, in := boxes(t), suite(t, Config{}), tree(honest)
 	target := l.target(in, in, discover(t, s, in))
 	two := Screening{Candidates: []model.Candidate{screened[1], screened[1]}, Judge: passAll, Shared: true}

@@ -3,7 +3,6 @@ package benchmarks
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,23 +55,16 @@ var countingIDs = []string{
 
 const fixedCount = "def add(a, b):\n    return a + b\n\ndef twice(a):\n    return 2 * a\n"
 
-// junitTarget gives a command more time than a single problem has.
-func (l lab) junitTarget(trusted, code model.Tree, problems []model.Problem) Target {
-	t := l.target(trusted, code, problems)
-	t.Limit = time.Minute
-	return t
-}
-
 func (l lab) discoverJUnit(t testing.TB, s *junitSuite, in model.Tree) []model.Problem {
 	t.Helper()
-	problems, err := s.Discover(t.Context(), l.junitTarget(in, in, nil))
+	problems, err := s.Discover(t.Context(), l.target(in, in, nil))
 	require.NoError(t, err)
 	return problems
 }
 
 func (l lab) runJUnit(t testing.TB, s *junitSuite, trusted, code model.Tree, problems []model.Problem) (model.Run, map[string]model.Outcome) {
 	t.Helper()
-	b, err := s.Open(t.Context(), l.junitTarget(trusted, code, problems))
+	b, err := s.Open(t.Context(), l.target(trusted, code, problems))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close(context.WithoutCancel(t.Context()))) }()
 	run, err := b.Run(t.Context(), problems, false)
@@ -114,7 +106,7 @@ func TestJUnitRunsPytest(t *testing.T) {
 	}
 	require.Empty(t, run.Tampered, "an honest crash is no forgery")
 
-	m, err := s.measure(t.Context(), l.junitTarget(in, in, problems))
+	m, err := s.measure(t.Context(), l.target(in, in, problems))
 	require.NoError(t, err)
 	require.Equal(t, map[string]bool{"tests/test_count.py": true, "tests/test_names.py": true}, m.canaries)
 	require.True(t, m.exits && m.stated)
@@ -190,14 +182,17 @@ func TestJUnitThatCannotBeRead(t *testing.T) {
 		"a pipe":         {program("import os; os.mkdir('out'); os.mkfifo('out/report.xml')"), nil, "regular file"},
 		"no XML":         {program("import os; os.mkdir('out'); open('out/report.xml', 'w').write('<a')"), nil, "out/report.xml: line 1"},
 		"huge":           {program("import os; os.mkdir('out'); open('out/report.xml', 'w').truncate(40 << 20)"), nil, "larger than"},
-		"too long":       {program("import time; time.sleep(60)"), nil, "timeout"},
+		"too long":       {program("import time; time.sleep(600)"), nil, "timeout"},
 		"not prepared":   {program("1"), [][]string{{"python3", "-c", "raise SystemExit('broken')"}}, "broken"},
 		"written before": {program("1"), [][]string{{"python3", "-c", "import os; os.mkdir('out'); open('out/report.xml', 'w').write('<testsuite/>')"}}, "was there before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := junitSuiteOf(t, Config{Command: c.command, Prepare: c.prepare})
-			target := l.target(in, in, nil)
-			_, err := s.Discover(t.Context(), target)
+			l := l
+			if c.want == "timeout" {
+				l = l.hanging()
+			}
+			_, err := s.Discover(t.Context(), l.target(in, in, nil))
 			require.ErrorIs(t, err, ErrConfig)
 			require.ErrorContains(t, err, c.want)
 		})
@@ -239,10 +234,10 @@ func TestJUnitOutcomes(t *testing.T) {
 		"kills all": {"import os\nos.kill(-1, 9)\n", model.Crashed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			target := l.junitTarget(in, in.With(edit("count.py", c.code)), problems)
+			target := l.target(in, in.With(edit("count.py", c.code)), problems)
 			_, err := s.measure(t.Context(), target)
 			require.NoError(t, err)
-			target.Limit = 5 * time.Second
+			target.Limit = brief
 			b, err := s.Open(t.Context(), target)
 			require.NoError(t, err)
 			run, err := b.Run(t.Context(), problems, false)
@@ -262,7 +257,7 @@ func TestJUnitScreen(t *testing.T) {
 	l, s, in := pyBoxes(t), junitSuiteOf(t, Config{}), tree(counting)
 	problems := l.discoverJUnit(t, s, in)
 	problems = append(problems[:2:2], problems[3:]...) // but for the skipped one
-	target := l.junitTarget(in, in, problems)
+	target := l.target(in, in, problems)
 	candidates := []model.Candidate{
 		{Key: "same", Targets: countingIDs[1:2], Edits: []model.Edit{edit("count.py", "def add(a, b):\n    return b - a\n\ndef twice(a):\n    return 2 * a\n")}},
 		{Key: "good", Targets: countingIDs[1:2], Edits: []model.Edit{edit("count.py", fixedCount)}},

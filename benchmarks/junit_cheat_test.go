@@ -90,7 +90,7 @@ func TestJUnitCheats(t *testing.T) {
 	for name, c := range junitCheats {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, err := s.Open(t.Context(), l.junitTarget(trusted, trusted.With(c.edits...), problems))
+			b, err := s.Open(t.Context(), l.target(trusted, trusted.With(c.edits...), problems))
 			require.NoError(t, err)
 			run, err := b.Run(t.Context(), problems, false)
 			require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestJUnitCheatsWithoutCanaries(t *testing.T) {
 	s := junitSuiteOf(t, Config{Command: []string{"python3", "report.py"}, Harness: []string{"checks/**"}})
 	in = in.With(edit("report.py", strings.ReplaceAll(text(t, in, "report.py"), "test_*.py", "check_*.py")))
 	problems := l.discoverJUnit(t, s, in)
-	m, err := s.measure(t.Context(), l.junitTarget(in, in, problems))
+	m, err := s.measure(t.Context(), l.target(in, in, problems))
 	require.NoError(t, err)
 	require.Empty(t, m.canaries)
 	forged := `

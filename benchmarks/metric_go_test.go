@@ -47,6 +47,7 @@ func benchedSuite(t testing.TB) *metricSuite {
 }
 
 func TestMetricOfGoBenchmarks(t *testing.T) {
+	t.Parallel()
 	l, s, trusted := boxes(t), benchedSuite(t), tree(benchedTree)
 	trusted.Hash = "benched"
 	problems, err := s.Discover(t.Context(), l.target(trusted, model.Tree{}, nil))
@@ -96,6 +97,7 @@ func init() {
 
 // A screen measures the parent beside each candidate, in shared boxes and in its own.
 func TestMetricScreen(t *testing.T) {
+	t.Parallel()
 	l, trusted := pyBoxes(t), tree("-- run.py --\nimport app\nassert app.total(9) == 45\nprint('{\"steps\": %d}' % app.steps)\n-- app.py --\n"+slowTotal)
 	s := metricOf(t, Config{Command: []string{"python3", "run.py"}, Prepare: [][]string{{"python3", "-m", "compileall", "-q", "."}}, Better: model.BetterLower})
 	problems := []model.Problem{metricProblem("steps")}
@@ -142,6 +144,7 @@ def total(n):
 
 // Code that breaks the box costs its own result, not the bench.
 func TestMetricSurvivesItsCode(t *testing.T) {
+	t.Parallel()
 	l, trusted := pyBoxes(t), tree("-- run.py --\nimport app\nprint('{\"n\": %d}' % app.n)\n-- app.py --\nn = 3\n")
 	s := metricOf(t, Config{Command: []string{"python3", "run.py"}, Better: model.BetterHigher})
 	problems := []model.Problem{metricProblem("n")}
@@ -155,6 +158,10 @@ func TestMetricSurvivesItsCode(t *testing.T) {
 		"time":          {"while True: pass", model.Timeout},
 	} {
 		t.Run(name, func(t *testing.T) {
+			l := l
+			if c.want == model.Timeout {
+				l = l.hanging()
+			}
 			target := l.target(trusted, trusted.With(edit("app.py", c.code)), problems)
 			b, err := s.Open(t.Context(), target)
 			require.NoError(t, err)
@@ -169,6 +176,7 @@ func TestMetricSurvivesItsCode(t *testing.T) {
 }
 
 func TestMetricCoversNothing(t *testing.T) {
+	t.Parallel()
 	l, trusted := pyBoxes(t), tree("-- run.py --\nprint('{\"n\": 3}')\n")
 	s := metricOf(t, Config{Command: []string{"python3", "run.py"}, Better: model.BetterHigher})
 	cov, err := s.Cover(t.Context(), l.target(trusted, trusted, nil), []model.Problem{metricProblem("n")})

@@ -124,7 +124,8 @@ def test_second_line():
 `
 
 func TestPyOutcomes(t *testing.T) {
-	l, s, trusted := pyBoxes(t), pytestSuite(t, Config{}), tree(outcomesPy)
+	t.Parallel()
+	l, s, trusted := pyBoxes(t).hanging(), pytestSuite(t, Config{}), tree(outcomesPy)
 	problems := l.discoverPy(t, s, trusted)
 	want := map[string]model.Outcome{
 		"unit/test_root.py::test_root":                       model.Pass,
@@ -227,6 +228,7 @@ def check_nothing_left():
 `
 
 func TestPyRootArgsAndLeftovers(t *testing.T) {
+	t.Parallel()
 	l, trusted := pyBoxes(t), tree(monorepoPy)
 	s := pytestSuite(t, Config{Root: "services/api", Args: []string{"checks", "-m", "not slow", "--level=high"}})
 	problems := l.discoverPy(t, s, trusted)
@@ -276,6 +278,7 @@ def test_d():
 `
 
 func TestPyEarlyEnds(t *testing.T) {
+	t.Parallel()
 	l, s, trusted := pyBoxes(t), pytestSuite(t, Config{}), tree(endsPy)
 	problems := pyProblems(s, "test_a.py::test_one", "test_a.py::test_two", "sub/test_c.py::test_c", "sub/test_d.py::test_d", "sub/test_d.py::test_gone")
 	good := map[string]model.Outcome{
@@ -298,8 +301,10 @@ func TestPyEarlyEnds(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			l := l
 			if slices.Contains(slices.Collect(maps.Values(c.want)), model.Timeout) {
 				t.Parallel() // it only waits
+				l = l.hanging()
 			}
 			want := map[string]model.Outcome{}
 			for id, o := range good {

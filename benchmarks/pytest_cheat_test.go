@@ -88,10 +88,11 @@ func (l lab) shared(t testing.TB) lab {
 	box, err := l.boxes.Open(t.Context(), l.spec)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Close(context.WithoutCancel(t.Context()))) })
-	return lab{oneBox{box}, l.spec}
+	return lab{boxes: oneBox{box}, spec: l.spec, limit: l.limit}
 }
 
 func TestPyHonestChanges(t *testing.T) {
+	t.Parallel()
 	l, s, trusted := pyBoxes(t).shared(t), pytestSuite(t, Config{}), tree(honestPy)
 	problems := pyProblems(s, honestPyNodes...)
 	for name, ops := range honestOps {
@@ -195,6 +196,7 @@ def div(a, b):
 }
 
 func TestPyCheats(t *testing.T) {
+	t.Parallel()
 	l, s, trusted := pyBoxes(t).shared(t), pytestSuite(t, Config{}), tree(honestPy)
 	problems := pyProblems(s, honestPyNodes...)
 	for name, c := range pyCheats {

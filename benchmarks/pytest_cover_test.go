@@ -112,7 +112,8 @@ def test_never():
 `
 
 func TestPyCover(t *testing.T) {
-	l, s, in := pyBoxes(t), pytestSuite(t, Config{Root: "lib"}), tree(pyCovered)
+	t.Parallel()
+	l, s, in := pyBoxes(t).hanging(), pytestSuite(t, Config{Root: "lib"}), tree(pyCovered)
 	problems := l.discoverPy(t, s, in)
 	got, err := s.Cover(t.Context(), l.target(in, in, problems), problems)
 	require.NoError(t, err)

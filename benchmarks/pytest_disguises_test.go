@@ -15,6 +15,7 @@ import (
 // TestPyDisguises sends cheats the whole way of a candidate: through the gate and,
 // if it lets them pass, through a run.
 func TestPyDisguises(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "python_disguises.txtar"))
 	require.NoError(t, err)
 	l, s, trusted := pyBoxes(t).shared(t), pytestSuite(t, Config{}), tree(honestPy)

@@ -16,6 +16,7 @@ import (
 // TestPyHonestRepository says that a good change of each module of a repository
 // passes the gate and all tests of many kinds, as with pytest alone.
 func TestPyHonestRepository(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "python_honest.txtar"))
 	require.NoError(t, err)
 	trusted := tree(string(data))

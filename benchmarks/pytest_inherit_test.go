@@ -67,6 +67,7 @@ def test_plain():
 // TestPyInheritedTests: problems whose source is one function are one group, held
 // out together, and what is left of the tests runs without them.
 func TestPyInheritedTests(t *testing.T) {
+	t.Parallel()
 	l, s, in := pyBoxes(t), pytestSuite(t, Config{}), tree(inheritedTree)
 	problems := l.discoverPy(t, s, in)
 	groups := map[string][]string{}

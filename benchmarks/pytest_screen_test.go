@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -116,9 +115,9 @@ func passTargets(stage string, _ model.Candidate, results []model.Result) model.
 }
 
 func TestPyScreen(t *testing.T) {
-	l, s, in := pyBoxes(t), pytestSuite(t, Config{}), tree(pyHonest)
+	t.Parallel()
+	l, s, in := pyBoxes(t).hanging(), pytestSuite(t, Config{}), tree(pyHonest)
 	target := l.target(in, in, l.discoverPy(t, s, in))
-	target.Limit = 4 * time.Second
 	shared := screenPy(t, l, s, target, true, pyMutants)
 	want := map[string]string{
 		"fixes": StageSearch, "as long, fixes": StageSearch, "after all that": StageSearch, "breaks another": StageSearch,
@@ -152,6 +151,7 @@ func TestPyScreen(t *testing.T) {
 // Whatever came before in a shared box, a candidate has the results that it has
 // in a box of its own, but that nobody looks for tampering.
 func TestPyScreenSharedIsAsAlone(t *testing.T) {
+	t.Parallel()
 	l, s, in := pyBoxes(t), pytestSuite(t, Config{}), tree(pyHonest)
 	target := l.target(in, in, l.discoverPy(t, s, in))
 	mutants := slices.DeleteFunc(slices.Clone(pyMutants), func(m model.Candidate) bool {
@@ -173,6 +173,7 @@ func TestPyScreenSharedIsAsAlone(t *testing.T) {
 }
 
 func TestPyScreenStops(t *testing.T) {
+	t.Parallel()
 	l, s, in := pyBoxes(t), pytestSuite(t, Config{}), tree(pyHonest)
 	target := l.target(in, in, pyProblems(s, "tests/test_calc.py::test_add"))
 	two := Screening{Candidates: pyMutants[:2], Judge: passTargets, Shared: true}

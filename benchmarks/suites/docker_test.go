@@ -28,7 +28,7 @@ type lab struct {
 }
 
 var openLab = sync.OnceValues(func() (lab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // a busy machine compiles for long
 	defer cancel()
 	e, err := docker.New(ctx, docker.Config{Stack: "suites-test-" + strconv.Itoa(os.Getpid()), Epoch: 1})
 	if err != nil {

@@ -82,7 +82,7 @@ func TestSuiteOfAgent(t *testing.T) {
 	l := boxes(t)
 	var told []Result
 	r := Runner{
-		Boxes: l.boxes, Spec: l.spec, Agent: agent(t), Grader: l.grader(), Time: 3 * time.Second, Parallel: 2,
+		Boxes: l.boxes, Spec: l.spec, Agent: agent(t), Grader: l.grader(), Time: 10 * time.Second, Parallel: 2,
 		Progress: func(r Result) { told = append(told, r) },
 	}
 	problems := []Problem{problem(t, "solve"), problem(t, "hang"), problem(t, "answer-wrong")}
@@ -97,7 +97,7 @@ func TestSuiteOfAgent(t *testing.T) {
 	require.Equal(t, 1.0, score, "a third")
 	require.True(t, results[1].TimedOut)
 	require.Equal(t, model.Timeout, results[1].Model().Outcome)
-	require.Contains(t, results[1].Message, "the agent took longer than 3s")
+	require.Contains(t, results[1].Message, "the agent took longer than 10s")
 	require.EqualValues(t, 1200, results[1].Tokens, "what it used counts all the same")
 }
 
