@@ -87,8 +87,8 @@ func gatePaths(base model.Tree, edits []model.Edit, p Policy) *Refusal {
 		if p.Harness != nil && p.Harness(e.Path) {
 			return &Refusal{RuleHarness, e.Path, "it belongs to the benchmark"}
 		}
-		if !p.Allowed(e.Path) {
-			return &Refusal{RuleDenied, e.Path, "the campaign does not allow changes to it"}
+		if why := p.denied(e.Path); why != "" {
+			return &Refusal{RuleDenied, e.Path, why}
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package patch
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -13,8 +15,19 @@ const (
 	DefaultMaxBytes = 1 << 20
 )
 
+// obeyed are files and folders that programs obey on sight, with the rights of whoever
+// opens or pushes the repository: pipelines, hooks, editors' tasks, git's own settings.
+// A benchmark says nothing of what a change to them does there.
+var obeyed = map[string]bool{
+	".github": true, ".gitlab": true, ".gitlab-ci.yml": true, ".gitea": true, ".forgejo": true, ".circleci": true, ".buildkite": true,
+	".woodpecker": true, ".woodpecker.yml": true, ".drone.yml": true, ".travis.yml": true, ".cirrus.yml": true, ".appveyor.yml": true,
+	"appveyor.yml": true, "azure-pipelines.yml": true, "bitbucket-pipelines.yml": true, "jenkinsfile": true,
+	".gitattributes": true, ".gitmodules": true, ".githooks": true, ".husky": true, ".pre-commit-config.yaml": true, "lefthook.yml": true,
+	".vscode": true, ".idea": true, ".devcontainer": true, ".envrc": true,
+}
+
 // Policy says what a candidate may touch. The zero value allows every path but
-// those of git itself.
+// those of git itself and those that programs obey on sight.
 type Policy struct {
 	Allow []string // globs, where ** spans folders; none allows all
 	Deny  []string // globs; they win over Allow
@@ -41,8 +54,23 @@ func (p Policy) Validate() error {
 }
 
 // Allowed says whether the globs let a candidate touch a path.
-func (p Policy) Allowed(path string) bool {
-	return BadPath(path) == "" && (len(p.Allow) == 0 || matches(p.Allow, path)) && !matches(p.Deny, path)
+func (p Policy) Allowed(path string) bool { return BadPath(path) == "" && p.denied(path) == "" }
+
+// denied says why a candidate may not touch a path; empty when it may. What programs
+// obey on sight is allowed by globs that name it, not by those that happen to match.
+func (p Policy) denied(path string) string {
+	if len(p.Allow) > 0 && !matches(p.Allow, path) || matches(p.Deny, path) {
+		return "the campaign does not allow changes to it"
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		named := func(glob string) bool {
+			return matches([]string{glob}, path) && slices.Contains(strings.Split(glob, "/"), name)
+		}
+		if obeyed[strings.ToLower(name)] && !slices.ContainsFunc(p.Allow, named) {
+			return "programs outside of the sandbox obey " + name + ", so paths.allow must name it"
+		}
+	}
+	return ""
 }
 
 // matches reports whether any glob matches; an invalid one, which Validate
