@@ -70,7 +70,7 @@ func testBenchmark(c *cli) {
 // trick is a problem; what the agent in the folder agents does with it follows from its name.
 const trick = `title: Add two numbers
 limits: {time: 20s}
-checker: {kind: gotest, timeout: 10s}
+checker: {kind: gotest, timeout: 60s}
 -- statement.md --
 Mend Add.
 -- files/go.mod --
@@ -110,7 +110,7 @@ func testAgentBenchmark(c *cli) {
 	c.agent("agent")
 	var b model.Benchmark
 	run := []string{"benchmark", "run", "suite:./tricks", "--agent", "/box/agent/run 'a word'", "--agent-dir", "agent", "--parallel", "2"}
-	c.document(&b, append(run, "--rounds", "1", "--timeout", "4s", "--name", "mine", "--baseline")...)
+	c.document(&b, append(run, "--rounds", "1", "--timeout", "10s", "--name", "mine", "--baseline")...)
 	require.Equal(c.t, []any{"mine", "suite:tricks", "/box/agent/run 'a word'", "", 0.25, 4, 1},
 		[]any{b.Name, b.Repo, b.Agent, b.Commit, b.Score.Score, b.Score.Problems, b.Score.Passed})
 	results := model.Run{Results: b.Results}.ByProblem()

@@ -82,7 +82,7 @@ func TestDoctorOfModelsThatDoNotAnswer(t *testing.T) {
 		"rejected": {llmtest.Unprocessable(), "correct protocol or model"},
 	} {
 		s.SetScript(x.reply)
-		r := c.run("doctor", file, "--json", "--timeout", "1s")
+		r := c.run("doctor", file, "--json", "--timeout", "3s")
 		require.NotEqual(t, exitOK, r.code, name)
 		d := diagnosis{t: t}
 		decodeOne(t, r.stdout, &d.Report)

@@ -160,7 +160,7 @@ func TestDoctorOfAHangingDocker(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	t.Setenv("DOCKER_HOST", "tcp://"+l.Addr().String())
 	c := newCLI(t)
-	d := c.doctor(exitEnvironment, "--timeout", "300ms")
+	d := c.doctor(exitEnvironment, "--timeout", "3s")
 	d.says("Docker", doctor.Failed, "no answer", "DOCKER_HOST")
 	d.says("sandbox", doctor.Skipped, "Docker cannot be reached")
 	d.says("git", doctor.OK)

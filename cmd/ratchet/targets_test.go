@@ -47,7 +47,7 @@ func testHang(c *cli) {
 		"clamp_test.go": clampTest + "\nfunc TestWait(t *testing.T) { go func() { select {} }(); Wait() }\n",
 	}))
 	file := c.campaign("hangs", "./hangs.git", "search: {generations: 1, candidates: 2, parallel: 1}",
-		"suites: [{name: unit, kind: gotest, timeout: 2s, heldout: {problems: [TestBelow]}}]")
+		"suites: [{name: unit, kind: gotest, timeout: 6s, heldout: {problems: [TestBelow]}}]")
 	require.Contains(c.t, c.ok("run", file), "baseline: 5 of 6 problems pass")
 	var view campaignView
 	c.document(&view, "campaign", "show", "hangs")
