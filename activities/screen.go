@@ -185,31 +185,41 @@ const (
 	slack      = 10
 )
 
-// limit is the time that one problem of a suite may take in a screen: ten times
-// the longest that it took to pass at the baseline, but no more than the suite allows.
+// limit is screenLimit of a suite, by the campaign's baseline.
 func (s *shard) limit(ctx context.Context, suite string) time.Duration {
-	most := time.Minute
+	cfg := campaign.Suite{Timeout: campaign.Duration(time.Minute)}
 	for _, x := range s.t.spec.Suites {
 		if x.Name == suite {
-			most = x.Timeout.Std()
+			cfg = x
 		}
 	}
 	runs, err := s.a.store.Runs(ctx, s.in.Campaign, "baseline")
 	if err != nil {
-		return most
+		return cfg.Timeout.Std()
 	}
+	return screenLimit(cfg, of(suite, s.t.problems), runs)
+}
+
+// screenLimit is the time that one problem of a suite may take in a screen: ten times
+// the longest that it took to pass at the baseline, but no more than the suite allows.
+// Where one command runs all problems and says itself what each took, the limit is the
+// command's, and start-up and all it follows from the whole run.
+func screenLimit(suite campaign.Suite, problems []model.Problem, baseline []store.StoredRun) time.Duration {
 	longest, mine := time.Duration(0), map[string]bool{}
-	for _, p := range of(suite, s.t.problems) {
+	for _, p := range problems {
 		mine[p.ID] = true
 	}
-	for _, r := range runs {
+	for _, r := range baseline {
+		if suite.Kind == campaign.SuiteJUnit {
+			longest = max(longest, r.Run.Sandbox)
+		}
 		for _, x := range r.Run.Results {
 			if x.Outcome == model.Pass && mine[x.Problem] {
 				longest = max(longest, x.Wall)
 			}
 		}
 	}
-	return min(most, max(leastLimit, slack*longest))
+	return min(suite.Timeout.Std(), max(leastLimit, slack*longest))
 }
 
 // emit writes what became of one candidate.
