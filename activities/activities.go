@@ -50,8 +50,9 @@ type Config struct {
 	// Trace, which may be nil, is told when an activity has passed a point at which
 	// something became durable, as <activity>/<point>: "begin" for each, "end" or
 	// the kind of its error, and between them those that the activity names, such
-	// as LandChange/branch. It is called from the activity's goroutine, which waits
-	// for it; the context tells which run and attempt it is.
+	// as LandChange/branch, or, of each model call, "answered" before anything of it is
+	// durable, "written" and "settled". It is called from a goroutine of the activity, which
+	// waits for it; the context tells which run and attempt it is.
 	Trace func(ctx context.Context, point string)
 }
 

@@ -31,6 +31,7 @@ type ledger struct {
 	poll      time.Duration                    // slowPoll, but in tests
 	settle    time.Duration                    // settleLimit, but in tests
 	tell      func(format string, args ...any) // progress
+	reached   func(ctx context.Context, point string)
 
 	mu     sync.Mutex
 	flying int
@@ -181,6 +182,7 @@ const settleLimit = time.Minute
 // Settle writes down how the attempt ended, whoever waits for it or not.
 func (t *ticket) Settle(ctx context.Context, o llm.Outcome) error {
 	l := t.ledger
+	l.reached(ctx, "answered")
 	// That its own time is over must not look like the end of whoever asked.
 	asked := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithTimeout(asked, l.settle)
@@ -201,8 +203,12 @@ func (t *ticket) Settle(ctx context.Context, o llm.Outcome) error {
 	if c.Answer, err = l.artifacts.Put(ctx, []byte(o.Answer.Text)); err != nil {
 		return l.fail(asked, fmt.Errorf("keep an answer of %s: %w", c.Endpoint, err))
 	}
+	l.reached(ctx, "written")
 	c.Cut = o.Answer.Cut
-	return l.fail(asked, l.store.SettleCall(ctx, c))
+	if err = l.fail(asked, l.store.SettleCall(ctx, c)); err == nil {
+		l.reached(ctx, "settled")
+	}
+	return err
 }
 
 // room tells who waits for room in a budget that a call has been settled. All

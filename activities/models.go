@@ -98,7 +98,8 @@ func (b *books) caller(p campaign.Proposer) (proposellm.Caller, error) {
 	l := &ledger{
 		store: b.a.store, artifacts: b.a.artifacts, client: client, room: b.a.room, fence: b.fence,
 		caps: budget(model.Campaign{}, b.t.spec), campaign: b.t.row.Name, proposer: p.ID(), number: b.number, poll: slowPoll, settle: settleLimit,
-		tell: func(format string, args ...any) { b.pulse.tell(limit, format, args...) },
+		tell:    func(format string, args ...any) { b.pulse.tell(limit, format, args...) },
+		reached: b.a.reached,
 	}
 	b.ledgers = append(b.ledgers, l)
 	return l, nil
