@@ -69,7 +69,7 @@ func (r *Reader) Next() (Frame, error) {
 	}
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > MaxFrame {
-		return Frame{}, fmt.Errorf("%w: %d bytes announced", ErrFrame, n)
+		return Frame{}, fmt.Errorf("%w: %s", ErrFrame, r.quote(head[:]))
 	}
 	payload := make([]byte, n)
 	if _, err := io.ReadFull(r.r, payload); err != nil {
@@ -79,6 +79,14 @@ func (r *Reader) Next() (Frame, error) {
 		return Frame{}, err
 	}
 	return Frame{Kind: Kind(head[0]), Payload: payload}, nil
+}
+
+// quote shows what came in place of a frame: an engine that cannot start the helper
+// says why in plain text.
+func (r *Reader) quote(head []byte) string {
+	const most = 200
+	rest, _ := r.r.Peek(min(r.r.Buffered(), most))
+	return fmt.Sprintf("%q", append(head, rest...))
 }
 
 // Expect returns the payload of the next frame, which must be of kind k.

@@ -50,6 +50,14 @@ func TestTooLongFramesAreRefused(t *testing.T) {
 	require.ErrorIs(t, NewWriter(io.Discard).Write(KindData, make([]byte, MaxFrame+1)), ErrFrame)
 }
 
+// An engine that cannot start the helper says so in plain text, which must be seen.
+func TestPlainTextIsShown(t *testing.T) {
+	_, err := NewReader(strings.NewReader("OCI runtime exec failed: no such file\r\n" + strings.Repeat("x", 1000))).Next()
+	require.ErrorIs(t, err, ErrFrame)
+	require.ErrorContains(t, err, "OCI runtime exec failed: no such file")
+	require.Less(t, len(err.Error()), 300)
+}
+
 func TestReadFileWantsTheAnnouncedLength(t *testing.T) {
 	var buf bytes.Buffer
 	require.NoError(t, NewWriter(&buf).Write(KindData, []byte("four")))
