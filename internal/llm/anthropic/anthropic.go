@@ -101,6 +101,7 @@ func whole(reason anthropic.StopReason) bool {
 // answer is what has come of one.
 type answer struct {
 	text, tool strings.Builder
+	block      block // the one that is under way
 	model      string
 	stop       anthropic.StopReason
 	usage      llm.Usage
@@ -109,6 +110,7 @@ type answer struct {
 
 // answerText is the tool's input, which has the form of the schema, else the text.
 func (a *answer) answerText() string {
+	a.close()
 	if a.tool.Len() > 0 {
 		return a.tool.String()
 	}
@@ -121,11 +123,15 @@ func (a *answer) add(call *wire.Call, e anthropic.MessageStreamEventUnion) error
 		a.model = string(e.Message.Model)
 		u := e.Message.Usage
 		a.know(call, u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, true)
+	case "content_block_start":
+		a.close()
+		return a.open(call, e.ContentBlock)
 	case "content_block_delta":
 		return a.take(call, e.Delta)
 	case "message_delta":
 		if e.Delta.StopReason != "" {
 			a.stop = e.Delta.StopReason
+			call.Watch.Finished()
 		}
 		u := e.Usage
 		a.know(call, u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens, u.OutputTokens == 0)
@@ -137,9 +143,13 @@ func (a *answer) add(call *wire.Call, e anthropic.MessageStreamEventUnion) error
 
 // take adds a delta. Thinking is a sign of life and no text.
 func (a *answer) take(call *wire.Call, d anthropic.MessageStreamEventUnionDelta) error {
-	a.text.WriteString(d.Text)
-	a.tool.WriteString(d.PartialJSON)
-	for _, piece := range []string{d.Text, d.PartialJSON, d.Thinking, d.Signature} {
+	a.block.said.WriteString(d.Text)
+	a.block.given.WriteString(d.PartialJSON)
+	return count(call, d.Text, d.PartialJSON, d.Thinking, d.Signature)
+}
+
+func count(call *wire.Call, pieces ...string) error {
+	for _, piece := range pieces {
 		if err := call.Take(piece); err != nil {
 			return err
 		}

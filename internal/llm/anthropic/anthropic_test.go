@@ -31,13 +31,19 @@ func partial(s string) string {
 
 func serve(t *testing.T, h http.HandlerFunc) llm.Backend {
 	t.Helper()
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	b, err := anthropic.New(llm.BackendConfig{Endpoint: llm.Endpoint{Name: "here", URL: s.URL, Model: "m"}})
+	b, err := anthropic.New(llm.BackendConfig{Endpoint: llm.Endpoint{Name: "here", URL: serveAt(t, h), Model: "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// serveAt starts a server and returns its address.
+func serveAt(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 func question() llm.Request {
