@@ -37,6 +37,13 @@ func FuzzServers(f *testing.F) {
 	f.Add(400, "application/json", []byte(`{"error":{"message":"max_tokens is not supported, use max_completion_tokens"}}`))
 	f.Add(200, "application/json", []byte(`{"data":[{"id":"m","max_model_len":-1}]}`))
 	f.Add(200, "text/event-stream", []byte("data: {\"choices\":[{\"index\":0,\"delta\":null}],\"usage\":{\"prompt_tokens\":-1}}\n\n"))
+	for _, choice := range []string{
+		`"delta":{"content":[{"type":"text","text":"x"},{"type":"thinking","thinking":"y"}]}`, `"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`,
+		`"message":{"content":"x"},"finish_reason":"stop"`, `"error":{"message":"x"}`,
+	} {
+		f.Add(200, "text/event-stream", []byte(`data: {"error":null,"choices":[{"index":0,`+choice+`}]}`+"\n\n"))
+	}
+	f.Add(200, "text/event-stream", []byte(anthropicEvent("content_block_start", `"index":0,"content_block":{"type":"tool_use","input":{"x":1}}`)+anthropicEnd("tool_use")))
 	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
 		if status < 200 || status > 599 {
 			return

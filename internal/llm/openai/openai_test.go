@@ -21,12 +21,15 @@ func text(s string) string {
 	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", s)
 }
 
-func serve(t *testing.T, h http.HandlerFunc) (llm.Backend, *llm.Learned) {
+func serve(t *testing.T, h http.HandlerFunc, change ...func(*llm.Endpoint)) (llm.Backend, *llm.Learned) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	learned := &llm.Learned{}
-	b, err := openai.New(llm.BackendConfig{Endpoint: llm.Endpoint{Name: "here", URL: s.URL + "/v1", Model: "m"}, Learned: learned})
+	learned, e := &llm.Learned{}, llm.Endpoint{Name: "here", URL: s.URL + "/v1", Model: "m"}
+	for _, c := range change {
+		c(&e)
+	}
+	b, err := openai.New(llm.BackendConfig{Endpoint: e, Learned: learned})
 	if err != nil {
 		t.Fatal(err)
 	}

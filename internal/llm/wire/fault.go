@@ -49,6 +49,14 @@ func ReadFault(body []byte) Fault {
 	if !ok {
 		return Fault{Message: text}
 	}
+	f := stated(top)
+	if f.Message == "" {
+		f.Message = text
+	}
+	return f
+}
+
+func stated(top map[string]any) Fault {
 	f := faultOf(top)
 	f.Stated = top["object"] == "error" || top["type"] == "error"
 	switch inner := top["error"].(type) {
@@ -57,9 +65,6 @@ func ReadFault(body []byte) Fault {
 	case map[string]any:
 		f = faultOf(inner)
 		f.Stated = true
-	}
-	if f.Message == "" {
-		f.Message = text
 	}
 	return f
 }
@@ -164,7 +169,7 @@ func kindOfStatus(status int, f Fault) error {
 	switch {
 	case (status == 400 || status == 413 || status == 422 || status == 500) && f.Overflow(), status == 413:
 		return llm.ErrContext
-	case status == 401, status == 402, status == 403, (status == 429 || status == 400) && f.says(spent):
+	case status == 401, status == 402, status == 403, status == http.StatusProxyAuthRequired, (status == 429 || status == 400) && f.says(spent):
 		return llm.ErrAuth
 	case status/100 == 3, status == 404, status == 405, status == 410:
 		return llm.ErrNoModel

@@ -59,6 +59,7 @@ func TestReadFault(t *testing.T) {
 func FuzzReadFault(f *testing.F) {
 	for _, s := range []string{
 		``, `{"error":{"message":"m","code":400}}`, `{"error":"m"}`, `{"detail":[{"loc":["a"],"msg":"x"}]}`, `{"message":{"a":[1e300]}}`, "\xff{", `{"error":null,"type":[]}`,
+		`{"choices":[{"error":{"code":429}}]}`, `{"choices":[null,{"error":[{}]}],"error":{"a":[]}}`,
 	} {
 		f.Add(200, []byte(s))
 	}
@@ -67,6 +68,9 @@ func FuzzReadFault(f *testing.F) {
 		fault := ReadFault(body)
 		if kindOfStatus(status, fault) == nil || kindOfEvent(fault, status > 300) == nil {
 			t.Error("an error without a kind")
+		}
+		if inner, failed := EventFault("", body); failed && inner.Message == "" {
+			t.Error("an error without words")
 		}
 		odd := func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 		if line := Line(llm.Scrubber{}, fault.Message); !utf8.ValidString(line) || len(line) > maxDetail+len("…") || strings.ContainsFunc(line, odd) {

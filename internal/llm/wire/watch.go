@@ -110,6 +110,21 @@ func (w *Watch) count() bool {
 	return true
 }
 
+// lastWords is how long what may follow a finish reason is waited for: the usage and
+// the end mark, which servers send at once or not at all. Some keep the connection
+// open after them, and the answer must not wait for that.
+const lastWords = 2 * time.Second
+
+// Finished tells that the answer is whole. The call's context ends soon, unless
+// tokens come after all.
+func (w *Watch) Finished() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over {
+		w.next.Reset(min(w.stall, lastWords))
+	}
+}
+
 // Stop ends the call's context and its timers. It may be called twice.
 func (w *Watch) Stop() {
 	w.mu.Lock()
