@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"ratchet/internal/llm"
@@ -45,7 +46,7 @@ func (c *Call) Fail(err error) *llm.Error {
 		c.Output += refusal.Computed
 	}
 	out.Detail = Line(c.Scrub, out.Detail)
-	out.Hint = c.hint(out)
+	out.Hint = c.hint(out, err)
 	out.Usage = c.used(out)
 	return out
 }
@@ -102,9 +103,14 @@ func plain(err error) string {
 	return err.Error()
 }
 
-func (c *Call) hint(e *llm.Error) string {
+func (c *Call) hint(e *llm.Error, cause error) string {
 	env := c.Config.Endpoint.KeyEnv
+	var via *relayed
 	switch {
+	case errors.As(cause, &via) && e.Status == http.StatusProxyAuthRequired:
+		return "put a name and a password for the proxy" + via.proxy + " into its address in HTTP_PROXY or HTTPS_PROXY"
+	case via != nil && errors.Is(e.Kind, llm.ErrUnavailable):
+		return "does the proxy" + via.proxy + " run, and let requests through to " + c.Config.Endpoint.URL + "? NO_PROXY names hosts that need none"
 	case errors.Is(e.Kind, llm.ErrAuth) && (e.Status == 402 || e.Status == 429 || e.Status == 400):
 		return "the account has no credit or quota left"
 	case errors.Is(e.Kind, llm.ErrAuth) && env == "":

@@ -59,10 +59,13 @@ func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	g.auth(out.Header)
 	res, err := g.next.RoundTrip(out)
 	if err != nil {
-		return nil, err
+		return nil, relay(g.next, req, err)
 	}
 	res.Request = req // without the key
 	if refusal := refusalOf(req, res); refusal != nil {
+		if res.StatusCode == http.StatusProxyAuthRequired {
+			return nil, relay(g.next, req, refusal)
+		}
 		return nil, refusal
 	}
 	res.Body = &bounded{ReadCloser: res.Body, left: most(req)}
