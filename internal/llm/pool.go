@@ -202,12 +202,16 @@ func (p *Pool) key(e Endpoint) (Secret, error) {
 	}
 	value := strings.TrimSpace(p.cfg.Getenv(e.KeyEnv))
 	bad := strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' })
-	if value != "" && !bad {
+	if value != "" && !bad && len(value) <= maxKey {
 		return NewSecret(value), nil
 	}
 	err := &Error{Op: "complete", Endpoint: e.Name, Kind: ErrAuth, Detail: "there is no key", Hint: "set the environment variable " + e.KeyEnv}
-	if bad {
+	switch {
+	case bad:
 		err.Detail, err.Hint = "the key is none that a header can hold", "correct the environment variable "+e.KeyEnv
+	case value != "":
+		err.Detail = fmt.Sprintf("the key has %d bytes, and may have %d", len(value), maxKey)
+		err.Hint = "correct the environment variable " + e.KeyEnv
 	}
 	return Secret{}, err
 }

@@ -52,25 +52,38 @@ const placeholder = 7
 // It is safe for concurrent use.
 type Scrubber struct{ key *regexp.Regexp }
 
+// maxKey is how long a key may be, in bytes, far beyond any in use: what finds a key
+// in its many forms takes megabytes for each kilobyte of it.
+const maxKey = 4 << 10
+
 // Scrubber returns what removes s from texts, however the bytes of the key are
-// written: plain, escaped for JSON or for a URL, or mixed. Keys of 7 bytes or
-// fewer are placeholders and no secrets; they are left in place, because they may
-// be words of the program that is being patched.
+// written: plain, in upper or lower case, escaped for JSON or for a URL, or mixed.
+// Keys of 7 bytes or fewer are placeholders and no secrets; they are left in place,
+// because they may be words of the program that is being patched. Of keys that are
+// longer than a pool takes, the plain form alone is found.
 func (s Secret) Scrubber() Scrubber {
 	key := s.Reveal()
-	if len(key) <= placeholder {
+	switch {
+	case len(key) <= placeholder:
 		return Scrubber{}
+	case len(key) > maxKey:
+		return Scrubber{key: regexp.MustCompile(`(?i)` + regexp.QuoteMeta(key))}
 	}
 	var b strings.Builder
+	b.WriteString(`(?i)`)
 	for i := range len(key) {
-		c := key[i]
-		fmt.Fprintf(&b, `(?:\\*%s|\\+u00(?i:%02x)|%%(?:25)*(?i:%02x))`, regexp.QuoteMeta(string(rune(c))), c, c)
+		b.WriteString(spellings(key[i]))
 	}
-	re, err := regexp.Compile(b.String())
-	if err != nil { // absurdly long: the plain form must do
-		re = regexp.MustCompile(regexp.QuoteMeta(key))
+	return Scrubber{key: regexp.MustCompile(b.String())}
+}
+
+// spellings is a pattern of the ways in which a byte of a key may be written.
+func spellings(c byte) string {
+	code := fmt.Sprintf("%02x", c)
+	if lower := c | 0x20; lower >= 'a' && lower <= 'z' {
+		code = fmt.Sprintf("[%x%x]%x", lower>>4, lower>>4-2, c&0xf) // of both cases
 	}
-	return Scrubber{key: re}
+	return fmt.Sprintf(`(?:\\*%s|\\+u00%s|%%(?:25)*%s)`, regexp.QuoteMeta(string(rune(c))), code, code)
 }
 
 // Scrub returns text without the key.
