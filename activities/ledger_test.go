@@ -271,6 +271,43 @@ func TestLedgerStopsWaiting(t *testing.T) {
 	require.Equal(t, model.CallFailed, rows[0].Status, "the one in flight was settled, although its context had ended")
 }
 
+// leaving is a context that ends as soon as somebody has asked whether it has.
+type leaving struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+func (e leaving) Err() error {
+	defer e.cancel()
+	return e.Context.Err()
+}
+
+// midway is a meter whose caller goes away in the middle of a reservation.
+type midway struct {
+	*meter
+	cancel context.CancelFunc
+}
+
+func (m midway) Reserve(ctx context.Context, e llm.Endpoint, est llm.Estimate) (llm.Ticket, error) {
+	return m.meter.Reserve(leaving{ctx, m.cancel}, e, est)
+}
+
+// A caller that goes away while a row is written leaves none that keeps its room.
+func TestLedgerFinishesReservations(t *testing.T) {
+	s := server(t, llmtest.Say("words"))
+	l := modelLab(t, s, nil)
+	book := l.ledger(1)
+	ctx, cancel := context.WithCancel(bounded(t))
+	_, err := book.client.Complete(ctx, question("why?"), midway{&meter{book, "k"}, cancel})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, book.failed())
+	rows := l.calls()
+	require.Len(t, rows, 1, "the row was written whole")
+	require.Equal(t, model.CallFailed, rows[0].Status, "and settled")
+	require.Zero(t, rows[0].Tokens(), "nothing was sent")
+	require.Zero(t, s.Stats().Calls)
+}
+
 // The bound of a call holds whatever part of its prompt the server had in its cache.
 func TestBoundOfACallCountsTheDearerInput(t *testing.T) {
 	est := llm.Estimate{Likely: llm.Usage{Input: 100, Output: 10}, Most: llm.Usage{Input: 1000, Output: 10}}
