@@ -17,7 +17,7 @@ import (
 func (a *app) campaignCommand() *cobra.Command {
 	return group("campaign", "List, watch, steer and report campaigns",
 		"  ratchet campaign list\n  ratchet campaign watch sharper-agent\n  ratchet campaign report sharper-agent --json",
-		a.campaignList(), a.campaignShow(), a.campaignWatch(), a.campaignReport(), a.campaignRecover(),
+		a.campaignList(), a.campaignShow(), a.campaignWatch(), a.campaignReport(), a.campaignAttempts(), a.campaignRecover(),
 		a.campaignUpdate("pause", "Hold a campaign after the generation under way", "pauses after the generation under way"),
 		a.campaignUpdate("resume", "Let a paused campaign go on", "goes on"),
 		a.campaignHint(), a.campaignBudget(), a.campaignFork(),

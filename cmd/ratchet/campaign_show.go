@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -76,7 +77,11 @@ func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) err
 	if a.json {
 		return a.print(v)
 	}
-	if err := a.table("campaign\t"+c.Name, campaignRows(c, v)); err != nil {
+	rows, err := a.lastTurn(ctx, s, c.Name)
+	if err != nil {
+		return err
+	}
+	if err := a.table("campaign\t"+c.Name, append(campaignRows(c, v), rows...)); err != nil {
 		return err
 	}
 	a.say("")
@@ -85,6 +90,23 @@ func (a *app) showCampaign(ctx context.Context, s *store.Store, name string) err
 	}
 	a.trail(v.Events)
 	return nil
+}
+
+// lastTurn is how the latest generation ended, and where its candidates are read
+// when none of them landed.
+func (a *app) lastTurn(ctx context.Context, s *store.Store, name string) ([]string, error) {
+	g, err := s.LastGeneration(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := []string{fmt.Sprintf("generation %d\t%s: %s", g.N, g.Outcome, cell(g.Reason))}
+	if g.Outcome == model.OutcomeRejected {
+		rows = append(rows, "its candidates\t"+a.seeAttempts(name, g.N))
+	}
+	return rows, nil
 }
 
 // campaignRows are a campaign for people.

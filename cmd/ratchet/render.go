@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"ratchet/internal/model"
 	"ratchet/internal/protocol"
 	"ratchet/internal/repo"
 	"ratchet/internal/report"
@@ -20,6 +21,7 @@ func (a *app) printReport(ctx context.Context, s *store.Store, r report.Report) 
 	if err := a.printGenerations(r.Generations); err != nil {
 		return err
 	}
+	a.sayFates(r)
 	if err := a.printLog(ctx, s, r); err != nil {
 		return err
 	}
@@ -35,6 +37,17 @@ func (a *app) printReport(ctx context.Context, s *store.Store, r report.Report) 
 		a.say("branch %s in %s", r.Branch, r.Repo)
 	}
 	return nil
+}
+
+// sayFates says where it is read what became of the candidates of a turn that
+// landed none.
+func (a *app) sayFates(r report.Report) {
+	for _, g := range slices.Backward(r.Generations) {
+		if g.Outcome == string(model.OutcomeRejected) {
+			a.say("what became of each candidate of generation %d: %s", g.N, a.seeAttempts(r.Campaign, g.N))
+			return
+		}
+	}
 }
 
 // printModelCost says what models have cost, in all, a kept change and a
@@ -96,8 +109,8 @@ func (a *app) printGenerations(gens []report.Generation) error {
 	fmt.Fprintf(w, "gen\toutcome\tbefore\tafter\tscreened\trounds\t%shypothesis\n", by("by"))
 	for _, g := range gens {
 		fmt.Fprintf(w, "%d\t%s %s\t%.1f%%\t%.1f%%\t%d/%d\t%d\t%s%s\n",
-			g.N, mark(g.Outcome), g.Outcome, 100*g.ParentScore, 100*g.Score, g.Screened, g.Candidates, g.Rounds, by(g.Proposer), g.Hypothesis)
-		fmt.Fprintf(w, "\t\t\t\t\t\t%swhy: %s\n", by(""), g.Reason)
+			g.N, mark(g.Outcome), g.Outcome, 100*g.ParentScore, 100*g.Score, g.Screened, g.Candidates, g.Rounds, by(cell(g.Proposer)), cell(g.Hypothesis))
+		fmt.Fprintf(w, "\t\t\t\t\t\t%swhy: %s\n", by(""), cell(g.Reason))
 	}
 	return w.Flush()
 }

@@ -35,6 +35,7 @@ type app struct {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, s surroundings, args []string) int {
+	s.stdout, s.stderr = escaper{s.stdout}, escaper{s.stderr}
 	a := &app{surroundings: s, args: args}
 	root := a.root()
 	root.SetArgs(args)
