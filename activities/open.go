@@ -309,7 +309,7 @@ const recentGenerations = 12
 func note(g model.Generation) protocol.GenerationNote {
 	return protocol.GenerationNote{
 		N: g.N, Outcome: g.Outcome, Hypothesis: g.Hypothesis,
-		Before: g.ParentScore, After: g.Score, Reason: g.Reason,
+		Before: g.ParentScore, After: g.Score, Reason: g.Reason, Proposer: g.Proposer,
 	}
 }
 

@@ -94,8 +94,12 @@ func against(spent, limit model.Budget) string {
 }
 
 func row(n protocol.GenerationNote) string {
-	return fmt.Sprintf("- **%d** %s **%s** %s → %s: %s\n  - *%s*\n",
-		n.N, mark(n.Outcome), n.Outcome, percent(n.Before), percent(n.After), line(n.Hypothesis), line(n.Reason))
+	by := ""
+	if n.Proposer != "" {
+		by = " by " + line(n.Proposer)
+	}
+	return fmt.Sprintf("- **%d** %s **%s** %s → %s%s: %s\n  - *%s*\n",
+		n.N, mark(n.Outcome), n.Outcome, percent(n.Before), percent(n.After), by, line(n.Hypothesis), line(n.Reason))
 }
 
 func mark(o model.GenerationOutcome) string {

@@ -65,21 +65,24 @@ func readBack(c *cli, change, commit string) {
 	require.Empty(c.t, view.Current.Failing)
 	require.NotContains(c.t, c.ok("campaign", "show", "repair", "--json"), "null")
 
-	var changes []model.Change
+	var changes []authoredChange
 	c.document(&changes, "change", "list", "--campaign", "repair")
 	require.Len(c.t, changes, 1)
 	require.Equal(c.t, model.ChangeKept, changes[0].State)
+	require.Equal(c.t, "search", changes[0].Proposer)
 	var v changeView
 	c.document(&v, "change", "show", change)
 	require.Contains(c.t, v.Diff, "-\tif x < hi {\n+\tif x > hi {")
 	require.Equal(c.t, model.ChangeKept, v.Events[len(v.Events)-1].State)
 	require.Equal(c.t, "evidence", v.Receipt.DecidedBy)
 
-	var receipt model.Receipt
+	var receipt receiptView
 	c.document(&receipt, "receipt", commit[:8])
 	require.Equal(c.t, *v.Receipt, receipt)
+	require.Equal(c.t, "search", receipt.Proposer)
+	require.Positive(c.t, receipt.Cost.SandboxSeconds)
 	out := c.ok("receipt", strings.ToUpper(commit[:12]))
-	for _, text := range []string{"KEEP by evidence", "commit      " + commit, "claimed   unit/TestAbove: parent 0 0", "broken      none", "+\tif x > hi {"} {
+	for _, text := range []string{"KEEP by evidence", "proposed by search", "commit      " + commit, "claimed   unit/TestAbove: parent 0 0", "broken      none", "+\tif x > hi {"} {
 		require.Contains(c.t, out, text)
 	}
 	c.fails(exitUsage, []string{"approve change " + change, "it is kept"}, "change", "approve", change)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,14 +47,21 @@ func (a *app) listChanges(ctx context.Context, s *store.Store, f store.ChangeFil
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.print(append([]model.Change{}, changes...))
-	}
+	who := newAuthors(s)
+	lines := make([]authoredChange, len(changes))
 	rows := make([]string, len(changes))
 	for i, c := range changes {
-		rows[i] = fmt.Sprintf("%s\t%s\t%d\t%s\t%.10s\t%s", c.ID, c.Campaign, c.Generation, c.State, c.Commit, c.Hypothesis)
+		by, err := who.of(ctx, c)
+		if err != nil {
+			return err
+		}
+		lines[i] = authoredChange{c, by}
+		rows[i] = fmt.Sprintf("%s\t%s\t%d\t%s\t%.10s\t%s\t%s", c.ID, c.Campaign, c.Generation, c.State, c.Commit, cell(by), cell(c.Hypothesis))
 	}
-	return a.list("id\tcampaign\tgeneration\tstate\tcommit\thypothesis", rows, "no changes yet")
+	if a.json {
+		return a.print(lines)
+	}
+	return a.list("id\tcampaign\tgeneration\tstate\tcommit\tby\thypothesis", rows, "no changes yet")
 }
 
 func (a *app) changeShow() *cobra.Command {
@@ -70,14 +76,17 @@ func (a *app) changeShow() *cobra.Command {
 
 // changeView is a change with its history; the receipt is null until it is decided.
 type changeView struct {
-	model.Change
+	authoredChange
 	Diff    string              `json:"diff"` // unified; empty until it is committed
 	Events  []model.ChangeEvent `json:"events"`
-	Receipt *model.Receipt      `json:"receipt"`
+	Receipt *receiptView        `json:"receipt"`
 }
 
 func (a *app) viewChange(ctx context.Context, s *store.Store, id string) (v changeView, err error) {
 	if v.Change, err = a.changeRow(ctx, s, id); err != nil {
+		return v, err
+	}
+	if v.Proposer, err = newAuthors(s).of(ctx, v.Change); err != nil {
 		return v, err
 	}
 	if v.Events, err = s.ChangeEvents(ctx, id); err != nil {
@@ -86,7 +95,8 @@ func (a *app) viewChange(ctx context.Context, s *store.Store, id string) (v chan
 	r, err := s.Receipt(ctx, id)
 	switch {
 	case err == nil:
-		v.Receipt = &r
+		view := viewReceipt(r, v.Proposer)
+		v.Receipt = &view
 	case !errors.Is(err, store.ErrNotFound):
 		return v, err
 	}
@@ -121,6 +131,9 @@ func (a *app) showChange(ctx context.Context, s *store.Store, id string) error {
 	}
 	c := v.Change
 	a.say("change %s (%s) of campaign %s, generation %d: %s\n%s", c.ID, c.Kind, c.Campaign, c.Generation, c.State, c.Hypothesis)
+	if v.Proposer != "" {
+		a.say("proposed by %s", v.Proposer)
+	}
 	for _, e := range v.Events {
 		a.say("  %s  %s by %s: %s", e.At.Format("2006-01-02 15:04:05"), e.State, e.By, e.Why)
 	}
@@ -211,57 +224,4 @@ func settled(ctx context.Context, s *store.Store, id string) (c model.Change, er
 		err = fmt.Errorf("the decision on change %s is recorded, but not carried out after %s: %w (it will be, once the stack runs)", id, settleWait, err)
 	}
 	return c, err
-}
-
-func (a *app) receiptCommand() *cobra.Command {
-	return a.withJSON(&cobra.Command{
-		Use:   "receipt COMMIT",
-		Short: "Show why a commit was kept or reverted",
-		Long:  "receipt shows the record of a decision: COMMIT is the candidate's or the revert's hash, or the beginning of it.",
-		Args:  exactly("COMMIT"), Example: "  ratchet receipt 3f2a91c --json",
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.read(c.Context(), func(s *store.Store) error {
-				r, err := s.ReceiptByCommit(c.Context(), args[0])
-				if errors.Is(err, store.ErrConflict) { // short for several
-					return usage("%v", err)
-				}
-				if err != nil {
-					return a.absent(err, "receipt of a commit", args[0], "change list")
-				}
-				if a.json {
-					return a.print(r)
-				}
-				a.receiptText(r)
-				return nil
-			})
-		},
-	})
-}
-
-// receiptText writes a receipt for people.
-func (a *app) receiptText(r model.Receipt) {
-	a.say("\n%s by %s: %s", strings.ToUpper(string(r.Decision)), r.DecidedBy, r.Reason)
-	a.say("hypothesis  %s", r.Hypothesis)
-	a.say("commit      %s on %s", r.Commit, r.Parent)
-	if r.RevertCommit != "" {
-		a.say("reverted by %s", r.RevertCommit)
-	}
-	a.say("evidence    e-value %.4g against %.4g (level %.3g, confirmation %d), %d rounds", r.EValue, 1/r.Level, r.Level, r.Confirmation, r.Rounds)
-	for _, c := range r.Claims {
-		a.say("  claimed   %s: parent %s, candidate %s, e-value %.4g", c.Problem, scores(c.Parent), scores(c.Candidate), c.EValue)
-	}
-	for _, c := range r.Suspects {
-		a.say("  suspect   %s: parent %s, candidate %s, e-value for worse %.4g", c.Problem, scores(c.Parent), scores(c.Candidate), c.EValue)
-	}
-	a.say("score       %.1f%% → %.1f%%", 100*r.ParentScore.Score, 100*r.Score.Score)
-	a.say("fixed       %s\nbroken      %s\n\n%s", listed(r.Fixed), listed(r.Broken), strings.TrimRight(r.Patch, "\n"))
-}
-
-// scores writes the scores of several rounds.
-func scores(xs []float64) string {
-	words := make([]string, len(xs))
-	for i, x := range xs {
-		words[i] = strconv.FormatFloat(x, 'g', 3, 64)
-	}
-	return strings.Join(words, " ")
 }

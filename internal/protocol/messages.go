@@ -74,6 +74,7 @@ type GenerationNote struct {
 	Before     float64                 `json:"before"`
 	After      float64                 `json:"after"`
 	Reason     string                  `json:"reason"`
+	Proposer   string                  `json:"proposer,omitempty"` // that wrote what was tried; empty in older notes
 }
 
 // GenerationInput starts one turn of the loop.

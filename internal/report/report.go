@@ -67,7 +67,7 @@ type Generation struct {
 	Cost         TurnCost `json:"cost"`
 }
 
-// TurnCost is what one generation used up.
+// TurnCost is what one generation, or the decision on one change, used up.
 type TurnCost struct {
 	Tokens         int64   `json:"tokens"`
 	Money          float64 `json:"money"` // in the currency of the endpoints' prices
@@ -152,11 +152,12 @@ func (r *Report) add(g model.Generation) {
 		Change: g.Change, Commit: g.Commit, RevertCommit: g.RevertCommit,
 		ParentScore: g.ParentScore, Score: g.Score, Fixed: list(g.Fixed), Broken: list(g.Broken),
 		Reason: g.Reason, EValue: g.EValue, Level: g.Level, Rounds: g.Rounds,
-		Candidates: g.Candidates, Screened: g.Screened, Cost: turnCost(g.Cost),
+		Candidates: g.Candidates, Screened: g.Screened, Cost: CostOf(g.Cost),
 	})
 }
 
-func turnCost(c model.Cost) TurnCost {
+// CostOf is a cost in its public form.
+func CostOf(c model.Cost) TurnCost {
 	return TurnCost{Tokens: c.Tokens, Money: c.Money, Calls: c.Calls, WallSeconds: c.Wall.Seconds(), SandboxSeconds: c.Sandbox.Seconds()}
 }
 
