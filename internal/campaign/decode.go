@@ -50,6 +50,9 @@ func (r *reader) spec(root *ast.MappingNode, s *Spec) {
 	for i := range s.Proposers {
 		s.Proposers[i] = s.Proposers[i].filled()
 	}
+	for i, e := range s.Endpoints {
+		r.cachedPrice(fmt.Sprintf("endpoints[%d].price.cached", i), e.Price)
+	}
 	if !r.given("sandbox.image") && slices.ContainsFunc(s.Suites, Suite.python) {
 		s.Sandbox.Image = ImagePython
 	}
@@ -61,6 +64,16 @@ func (r *reader) fillSuite(s *Suite, key string) {
 		s.Heldout.Share = 0 // the list takes the place of the default share
 	}
 	*s = s.filled()
+}
+
+// cachedPrice refuses a price of 0 beside that of other input, for which it would be taken.
+func (r *reader) cachedPrice(key string, p Price) {
+	if !r.given(key) || r.failed[key] || p.Cached != 0 || p.Input == 0 {
+		return
+	}
+	at := r.places[key]
+	r.errs.add(Error{Line: at.line, Col: at.col, Key: key, Problem: "0 is out of range beside a price of input",
+		Hint: "write what the server asks, however little; remove the key for the price of input"})
 }
 
 func (r *reader) given(key string) bool {
@@ -77,6 +90,7 @@ func (r *reader) read(n ast.Node, key string, v reflect.Value) {
 	}
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		r.unit(n, key, u)
+		r.counts(n, key, v)
 		return
 	}
 	switch v.Kind() {
@@ -90,6 +104,7 @@ func (r *reader) read(n ast.Node, key string, v reflect.Value) {
 		r.list(n, key, v)
 	default:
 		r.scalar(n, key, v)
+		r.counts(n, key, v)
 	}
 }
 
@@ -99,6 +114,10 @@ func (r *reader) fail(n ast.Node, key, problem, hint string) {
 }
 
 func (r *reader) mismatch(n ast.Node, key, want, hint string) {
+	if ruleFor(key).secret {
+		r.fail(n, key, "expected "+want, "it is "+ruleFor(key).form)
+		return
+	}
 	r.fail(n, key, "expected "+want+", found "+kindOf(n), hint)
 }
 
@@ -154,6 +173,20 @@ func (r *reader) unit(n ast.Node, key string, u encoding.TextUnmarshaler) {
 			found = kindOf(n)
 		}
 		r.fail(n, key, "expected "+e.what+", found "+found, e.hint)
+	}
+}
+
+// counts refuses a zero that would not count: where a key may be left out, a Spec
+// holds 0 for that, so the default would take the place of what is written.
+func (r *reader) counts(n ast.Node, key string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Float64:
+	default:
+		return
+	}
+	rule := ruleFor(key)
+	if rule.optional && rule.max != 0 && v.IsZero() && !r.failed[key] {
+		r.fail(n, key, textOf(n)+" is out of range", "it is "+rule.span(v.Type())+"; "+rule.without())
 	}
 }
 

@@ -17,6 +17,8 @@ type rule struct {
 	items    bool     // a list needs an element
 	unique   bool     // a list holds nothing twice
 	optional bool     // it may be absent: nil, empty or zero
+	absent   string   // what it means that an optional number is absent; a default when empty
+	secret   bool     // a value that is no such thing may be a secret, and is not shown
 	hint     string   // what to do when it is something else; guessed when empty
 }
 
@@ -51,7 +53,7 @@ var rules = map[string]rule{
 	"suites.metrics":    {items: true, unique: true, optional: true},
 	"suites.compare":    {enum: []string{string(CompareExact), string(CompareTrimmed), string(CompareNumeric), string(CompareJSON)}, optional: true},
 	"suites.better":     {enum: []string{string(BetterLower), string(BetterHigher)}, optional: true},
-	"suites.tolerance":  {min: 0, max: 1, optional: true},
+	"suites.tolerance":  {min: 0, above: true, max: 1, optional: true},
 	"suites.min_effect": {min: 0, above: true, max: 10, optional: true},
 	"suites.timeout":    {min: 0, above: true, max: 24 * hour},
 	"sandbox.image":     {pattern: `^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}$`, form: "host-go, host-python, or the name of an image"},
@@ -65,8 +67,8 @@ var rules = map[string]rule{
 	"proposers.name":    {pattern: slugPattern, form: slugForm, optional: true},
 	"endpoints.name":    {pattern: slugPattern, form: slugForm},
 	"endpoints.model":   {pattern: `^[^\s\x00-\x1f][^\x00-\x1f]*$`, form: "the name of a model, as the server lists it"},
-	"endpoints.key_env": {pattern: `^[A-Za-z_][A-Za-z0-9_]{0,127}$`, form: "the name of an environment variable, not the key itself", optional: true},
-	"endpoints.context": {min: 2048, max: 100_000_000, optional: true},
+	"endpoints.key_env": {pattern: `^[A-Za-z_][A-Za-z0-9_]{0,127}$`, form: "the name of an environment variable, not the key itself", optional: true, secret: true},
+	"endpoints.context": {min: 2048, max: 100_000_000, optional: true, absent: "what the server says"},
 	"gate.alpha":        {min: 0, above: true, max: 0.5},
 	"gate.rounds":       {min: 1, max: 10_000},
 	"budget.wall":       {min: 0, above: true, max: 10 * year},
@@ -91,8 +93,8 @@ var rules = map[string]rule{
 	"proposers.temperatures":         {items: true, optional: true},
 	"proposers.max_tokens":           {min: 256, max: 1_000_000, optional: true},
 	"proposers.prompt_tokens":        {min: minPrompt, max: 100_000_000, optional: true},
-	"budget.tokens":                  {min: 1, max: 1e15, optional: true},
-	"budget.cost":                    {min: 0, above: true, max: 1e12, optional: true},
+	"budget.tokens":                  {min: 1, max: 1e15, optional: true, absent: "no limit"},
+	"budget.cost":                    {min: 0, above: true, max: 1e12, optional: true, absent: "no limit"},
 
 	"search.generations":      {min: 1, max: 1_000_000},
 	"approval.deadline":       {min: 0, above: true, max: year, optional: true},
@@ -104,6 +106,14 @@ var index = regexp.MustCompile(`\[\d+\]`)
 
 // ruleFor returns the rule of a key as it stands in messages, such as suites[0].kind.
 func ruleFor(key string) rule { return rules[index.ReplaceAllString(key, "")] }
+
+// without says how an optional number is left to what stands for its absence.
+func (r rule) without() string {
+	if r.absent == "" {
+		return "remove the key to use the default"
+	}
+	return "remove the key for " + r.absent
+}
 
 // oneOf explains which values there are when value is none of them.
 func (r rule) oneOf(value string) (problem, hint string) {
@@ -118,7 +128,7 @@ func (r rule) oneOf(value string) (problem, hint string) {
 	case near != "":
 		hint = "did you mean " + near + "?"
 	case len(r.later) > 0:
-		hint += " now; " + strings.Join(r.later, ", ") + " come later"
+		hint += "; later also " + strings.Join(r.later, " and ")
 	}
 	return problem, hint
 }

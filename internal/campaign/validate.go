@@ -80,6 +80,14 @@ func (s Spec) validate(report reporter) {
 	}
 }
 
+// CheckName says what is wrong with the name of a campaign.
+func CheckName(name string) error {
+	if r := rules["name"]; !regexp.MustCompile(r.pattern).MatchString(name) {
+		return fmt.Errorf("%s is no name of a campaign: it is %s", quote(name), r.form)
+	}
+	return nil
+}
+
 // walk applies the rule of each key to its value.
 func walk(key string, v reflect.Value, report reporter) {
 	r := ruleFor(key)
@@ -122,6 +130,8 @@ func (r rule) text(key, value string, report reporter) {
 	case r.enum != nil && !slices.Contains(r.enum, value):
 		problem, hint := r.oneOf(value)
 		report(key, problem, hint)
+	case r.secret && !regexp.MustCompile(r.pattern).MatchString(value):
+		report(key, "the value does not fit", "it is "+r.form)
 	case r.pattern != "" && !regexp.MustCompile(r.pattern).MatchString(value):
 		report(key, quote(value)+" does not fit", "it is "+r.form)
 	}
