@@ -188,8 +188,12 @@ func ending(err error) string {
 	return "Canceled"
 }
 
-// reached says that the activity of this context has passed a point.
+// reached says that the activity of this context has passed a point. Outside of an
+// activity there are none.
 func (a *Activities) reached(ctx context.Context, point string) {
+	if !activity.IsActivity(ctx) {
+		return
+	}
 	a.trace(ctx, activity.GetInfo(ctx).ActivityType.Name+"/"+point)
 }
 

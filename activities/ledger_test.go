@@ -35,7 +35,6 @@ func (l *lab) ledger(n int) *ledger {
 	require.NoError(l.t, err)
 	book := c.(*ledger)
 	book.tell = func(format string, args ...any) { l.progress <- fmt.Sprintf(format, args...) }
-	book.reached = func(context.Context, string) {} // no activity, no points
 	return book
 }
 
