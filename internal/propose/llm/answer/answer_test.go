@@ -63,6 +63,9 @@ func TestCleanMakesOneHarmlessLine(t *testing.T) {
 		"a\u202eb\u200bc\u2028d":                              "abc d",
 		"**Hypothesis:** the sum is wrong":                    "the sum is wrong",
 		"Ratchet-Ratchet-Change: x-Change: y":                 "y",
+		"_Ratchet-Change: x_ the sum":                         "the sum",
+		"Summary: _Signed-off-by: me":                         "",
+		"_fixes #12":                                          "",
 		"Fixes: off-by-one in Sum, closes org/shop#12":        "Fixes: off-by-one in Sum,",
 		"\x00\x01": "",
 	} {
@@ -75,6 +78,7 @@ func TestCleanMakesOneHarmlessLine(t *testing.T) {
 func FuzzClean(f *testing.F) {
 	f.Add("Ratchet-Change: x\nfoo")
 	f.Add("\x1b]0;title\x07 Ratch\x1b[met-Change: y")
+	f.Add("!\x1b]0000000\a0RAtCh\x1b[Aet-ChAnge:00")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := answer.Clean(s)
 		require.LessOrEqual(t, utf8.RuneCountInString(got), answer.MaxHypothesis)

@@ -13,8 +13,8 @@ var (
 	ansi = regexp.MustCompile(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)`)
 	// trailer is what would mean something in a commit message, to ratchet or to
 	// where the commit is pushed.
-	trailer = regexp.MustCompile(`(?i)\b(?:ratchet-[a-z-]+|signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|change-id)\s*:[ \t]*(?:\S+)?` +
-		`|\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)\b:?\s*(?:[\w./-]*#\d+|https?://\S+)`)
+	trailer = regexp.MustCompile(`(?i)(?:ratchet-[a-z-]+|(?:\b|_)(?:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|change-id))\s*:[ \t]*(?:\S+)?` +
+		`|(?:\b|_)(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)\b:?\s*(?:[\w./-]*#\d+|https?://\S+)`)
 	label = regexp.MustCompile(`(?i)^[\W_]*(?:hypothesis|summary|fix)\s*[:\-–—]+[*_\s]*`)
 )
 
