@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ratchet/internal/campaign"
 	"ratchet/internal/control"
 	"ratchet/internal/protocol"
 	"ratchet/internal/store"
@@ -51,6 +52,11 @@ func (a *app) forkNamed(ctx context.Context, name string, o forkOptions) error {
 	}
 	if err := o.check(); err != nil {
 		return err
+	}
+	if o.as != "" {
+		if err := campaign.CheckName(o.as); err != nil {
+			return usage("fork campaign %s: --as: %v", name, err)
+		}
 	}
 	if err := a.read(ctx, func(s *store.Store) error {
 		_, err := a.campaignRow(ctx, s, name)

@@ -45,6 +45,11 @@ func (c *Controller) Fork(ctx context.Context, name, commit, as string, o ForkOp
 	if err != nil {
 		return Forked{}, err
 	}
+	if as != "" {
+		if err := campaign.CheckName(as); err != nil {
+			return Forked{}, refused("fork campaign "+name, err)
+		}
+	}
 	out := Forked{Name: as}
 	if out.Commit, err = forkPoint(ctx, parent, commit); err != nil {
 		return out, err
@@ -98,13 +103,24 @@ func forkPoint(ctx context.Context, parent model.Campaign, rev string) (hash str
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if hash, err = r.Resolve(ctx, rev); err != nil {
-		return "", fmt.Errorf("%s: %w", what, err)
+		return "", noForkPoint(what, parent.Name, rev, err)
 	}
 	ours, err := r.Descends(ctx, hash, parent.Base)
 	if err == nil && !ours {
 		err = refused(what, fmt.Errorf("commit %.12s does not follow its base %.12s: a fork begins with a commit of the campaign (see ratchet campaign report %s)", hash, parent.Base, parent.Name))
 	}
 	return hash, err
+}
+
+// noForkPoint says why rev names no commit of a campaign.
+func noForkPoint(what, name, rev string, err error) error {
+	switch {
+	case errors.Is(err, repo.ErrNoRef):
+		return fmt.Errorf("%s: it has no commit, branch or tag %q: %w (its commits are in: ratchet campaign report %s)", what, rev, repo.ErrNoRef, name)
+	case errors.Is(err, repo.ErrInvalid): // such as short for several
+		return refused(what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // mostName is how long the name of a campaign may be, in bytes.
@@ -142,10 +158,7 @@ func forkSpec(parent model.Campaign, f Forked) (campaign.Spec, error) {
 	if err != nil {
 		return spec, err
 	}
-	if spec, err = campaign.FromJSON(data); err != nil { // the name is checked here
-		return spec, refused("fork campaign "+parent.Name, err)
-	}
-	return spec, nil
+	return campaign.FromJSON(data)
 }
 
 // forkBudget is what a fork may use: what its parent may, but for what is asked for.
