@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"ratchet/internal/llm"
 	"ratchet/internal/model"
@@ -212,6 +213,15 @@ func (s *sharing) say(note string) {
 	}
 }
 
+// errorOf says whose error it is, unless it says so itself.
+func errorOf(proposer string, err error) error {
+	prefix := "proposer " + proposer + ": "
+	if strings.HasPrefix(err.Error(), prefix) {
+		return err
+	}
+	return fmt.Errorf("%s%w", prefix, err)
+}
+
 // verdict decides what it means that proposers could not work. With a candidate
 // the generation goes on. Without one, a model server that is away is waited for:
 // what else there is has no ideas left for this tree, and generations without
@@ -223,9 +233,9 @@ func (s *sharing) verdict() error {
 		switch {
 		case a.err == nil:
 		case modelAway(a.err):
-			away = append(away, fmt.Errorf("proposer %s: %w", a.Name(), a.err))
+			away = append(away, errorOf(a.Name(), a.err))
 		default:
-			refused = append(refused, fmt.Errorf("proposer %s: %w", a.Name(), a.err))
+			refused = append(refused, errorOf(a.Name(), a.err))
 		}
 	}
 	switch {

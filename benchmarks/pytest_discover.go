@@ -37,8 +37,8 @@ func (s *pySuite) Discover(ctx context.Context, t Target) ([]model.Problem, erro
 }
 
 func (s *pySuite) none() error {
-	return fmt.Errorf("suite %q: %w: pytest %s finds no test in folder %q",
-		s.cfg.Name, ErrNoProblems, strings.Join(s.cfg.Args, " "), s.cfg.Root)
+	return fmt.Errorf("suite %q: %w: %s finds no test in folder %q",
+		s.cfg.Name, ErrNoProblems, strings.Join(append([]string{"pytest"}, s.cfg.Args...), " "), s.cfg.Root)
 }
 
 // hasTests reports whether there is a Python file of the harness below the root.

@@ -11,12 +11,17 @@ import (
 	"ratchet/internal/store"
 )
 
+// reason is why somebody may give each update, for its help.
+var reason = map[string]string{
+	"pause": "the machine is needed", "resume": "the machine is free again", "stop": "what it finds is no longer wanted",
+}
+
 // campaignUpdate makes a command that sends one update to a campaign.
 func (a *app) campaignUpdate(verb, short, done string) *cobra.Command {
 	var v protocol.Verdict
 	c := &cobra.Command{
 		Use: verb + " NAME", Short: short, Args: exactly("NAME"),
-		Example: fmt.Sprintf("  ratchet campaign %s sharper-agent --why \"the machine is needed\"", verb),
+		Example: fmt.Sprintf("  ratchet campaign %s sharper-agent --why %q", verb, reason[verb]),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.steerNamed(c.Context(), verb, args[0], done, v)
 		},
