@@ -98,7 +98,7 @@ func (c *change) person(ctx workflow.Context) (answer, error) {
 	}
 	if !answered {
 		keep := c.in.Approval.Then == model.DecisionKeep
-		return answer{keep: keep, by: "deadline", why: "nobody answered before the deadline"}, nil
+		c.answer = &answer{keep: keep, by: "deadline", why: "nobody answered before the deadline"}
 	}
 	return *c.answer, nil
 }
@@ -177,7 +177,7 @@ func (c *change) check(v protocol.Verdict) error {
 	}
 	switch {
 	case c.answer != nil:
-		return refuse("the change was decided by " + c.answer.by)
+		return refuse("the change is decided already, by " + c.answer.by + ": " + c.answer.why)
 	case !c.waiting:
 		return refuse("the change does not wait for a person")
 	}

@@ -204,7 +204,7 @@ func (g *generation) spend(spans []protocol.Span, sandbox time.Duration) {
 }
 
 func (g *generation) tell(ctx workflow.Context, line string) {
-	g.story = append(g.story, "- "+line)
+	g.story = append(g.story, "- "+shown(line))
 	workflow.SetCurrentDetails(ctx, strings.Join(g.story, "\n"))
 }
 

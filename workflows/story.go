@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -51,7 +52,7 @@ func (c *campaign) upsertPhase(ctx workflow.Context, phase string) error {
 // markdown is the scoreboard as a person reads it.
 func markdown(s protocol.Scoreboard) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**: %s", s.Campaign, s.Phase)
+	fmt.Fprintf(&b, "**%s**: %s", s.Campaign, shown(s.Phase))
 	if s.Paused {
 		b.WriteString(" (paused)")
 	}
@@ -61,7 +62,7 @@ func markdown(s protocol.Scoreboard) string {
 		fmt.Fprintf(&b, "\nmodels: %s\n", against(s.Spent, s.Budget))
 	}
 	if s.Hint != "" {
-		fmt.Fprintf(&b, "\nhint: *%s*\n", s.Hint)
+		fmt.Fprintf(&b, "\nhint: *%s*\n", shown(s.Hint))
 	}
 	if s.Waiting != "" {
 		fmt.Fprintf(&b, "\nwaiting for a person: `ratchet change approve %s`\n", s.Waiting)
@@ -114,11 +115,23 @@ func mark(o model.GenerationOutcome) string {
 
 func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
 
+// shown puts a mark in the place of control characters but line ends and tabs, and
+// of those that turn the direction of writing: names of tests and answers of models
+// may hold them, and not only browsers show what is told.
+func shown(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
 // line makes text fit into one item of a list: a table's columns are squeezed in
 // the UI until nothing can be read.
 func line(s string) string {
 	const most = 240
-	s = strings.NewReplacer("\n", " ", "\r", "").Replace(s)
+	s = strings.NewReplacer("\n", " ", "\r", "").Replace(shown(s))
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most-1]) + "…"
 	}
