@@ -90,7 +90,7 @@ func TestNobodyWaitsForASlowedServer(t *testing.T) {
 	p := newPool(t)
 	patient, fallback := busyAndFallback(one, two)
 	hasty := patient
-	hasty.FirstToken = 20 * time.Millisecond
+	hasty.FirstToken = 500 * time.Millisecond // its request has arrived by then
 	if a, err := client(t, p, hasty, fallback).Complete(t.Context(), question(), nil); err != nil || a.Endpoint != "two" {
 		t.Fatalf("answer %+v, error %v", a, err)
 	}
