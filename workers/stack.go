@@ -28,7 +28,9 @@ type StackConfig struct {
 	Data   string // data folder
 	UI     bool   // start the Temporal Web UI too
 	UIPort int    // 0 for any free one
-	Logger *slog.Logger
+	// Transient tells other processes that the stack ends with the command that opens it.
+	Transient bool
+	Logger    *slog.Logger
 	// Services are used in place of embedded servers and of the data folder's own
 	// store; nil for a machine that stands alone. The data folder holds the
 	// repositories and the artifacts all the same, so it belongs to one process.
@@ -142,6 +144,7 @@ func (s *Stack) openServers(ctx context.Context, cfg StackConfig, lock *devstack
 	}
 	s.onClose("servers", servers.Stop)
 	s.Info = servers.Info(lock)
+	s.Info.Transient = cfg.Transient
 	s.Temporal, err = client.DialContext(ctx, client.Options{
 		HostPort: s.Info.TemporalAddress, Namespace: s.Info.Namespace, Logger: log.NewStructuredLogger(quiet(cfg.Logger)),
 	})

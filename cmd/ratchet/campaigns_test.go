@@ -17,12 +17,12 @@ func testRepair(c *cli) {
 	file := c.campaign("repair", "./repair.git", small)
 	out := c.ok("run", file)
 	for _, text := range []string{
-		"campaign repair started", "baseline: 2 of 5 problems pass, score 40.0%, 0 flaky",
+		"campaign repair started", "campaign repair: preparing the sandbox image", "baseline: 2 of 5 problems pass, score 40.0%, 0 flaky",
 		"generation 1: ✔ kept  40.0% → 100.0%  clamp.go:9:", "stopped (score)", "log of ratchet/repair", "1 kept, 0 reverted",
 	} {
 		require.Contains(c.t, out, text)
 	}
-	require.NotContains(c.t, out, "  … ", "phases are for terminals")
+	require.NotContains(c.t, out, "  … ", "phases after the baseline are for terminals")
 
 	raw := c.ok("campaign", "report", "repair", "--json")
 	checkShape(c, raw)

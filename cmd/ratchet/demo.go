@@ -37,7 +37,7 @@ the Temporal UI stays up until Ctrl-C. A demo that was cut off is gone on with.`
 }
 
 func (a *app) demo(ctx context.Context, port int) error {
-	s, err := a.start(ctx, true, uiPort(port))
+	s, err := a.start(ctx, stackFlags{ui: true, uiPort: uiPort(port)})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (a *app) devCommand() *cobra.Command {
 }
 
 func (a *app) dev(ctx context.Context, port int) error {
-	s, err := a.start(ctx, true, uiPort(port))
+	s, err := a.start(ctx, stackFlags{ui: true, uiPort: uiPort(port), lasting: true})
 	if err != nil {
 		return err
 	}

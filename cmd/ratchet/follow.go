@@ -22,6 +22,8 @@ type progress struct {
 	Generation *generationSummary `json:"generation,omitempty"`
 	Stopped    string             `json:"stopped,omitempty"`
 	Detail     string             `json:"detail,omitempty"`
+
+	early bool // the baseline is not measured yet
 }
 
 type generationSummary struct {
@@ -112,7 +114,7 @@ func (w *watcher) phases(_ context.Context, row model.Campaign, p progress) erro
 		return nil
 	}
 	w.phase = row.Phase
-	p.Event = "phase"
+	p.Event, p.early = "phase", row.Baseline == nil
 	return w.emit(p)
 }
 
@@ -188,7 +190,7 @@ func (a *app) line(p progress) error {
 	}
 	switch p.Event {
 	case "phase":
-		a.phaseLine(p.Phase)
+		a.phaseLine(p)
 	case "baseline":
 		b := p.Baseline
 		a.say("baseline: %d of %s pass, score %.1f%%, %d flaky", b.Passed, plural(b.Problems, "problem"), 100*b.Score, len(b.Flaky))
@@ -202,15 +204,22 @@ func (a *app) line(p progress) error {
 	return nil
 }
 
-// phaseLine shows on a terminal what goes on. The end of a generation has a line of its own.
-func (a *app) phaseLine(phase string) {
+// phaseLine shows on a terminal what goes on, and elsewhere what comes before the
+// baseline, which takes minutes. The end of a generation has a line of its own.
+func (a *app) phaseLine(p progress) {
 	var n int
 	var outcome string
+	phase := p.Phase
 	if phase == "created" {
-		return
+		phase = "opening the repository"
 	}
-	if _, err := fmt.Sscanf(phase, "generation %d: %s", &n, &outcome); a.terminal && err != nil {
+	_, err := fmt.Sscanf(phase, "generation %d: %s", &n, &outcome)
+	switch {
+	case err == nil:
+	case a.terminal:
 		a.say("  … %s", phase)
+	case p.early:
+		a.say("campaign %s: %s", p.Campaign, phase)
 	}
 }
 

@@ -97,7 +97,7 @@ func (o runOptions) check() error {
 
 func (a *app) stackFor(ctx context.Context, o runOptions) (*session, error) {
 	if o.dev {
-		return a.start(ctx, true, uiPort(o.uiPort))
+		return a.start(ctx, stackFlags{ui: true, uiPort: uiPort(o.uiPort)})
 	}
 	return a.attach(ctx)
 }
@@ -200,6 +200,9 @@ func (a *app) begun(ctx context.Context, s *session, name string, resumed bool) 
 }
 
 func (a *app) detached(s *session, name string, resumed bool) error {
+	if s.own == nil && s.info.Transient {
+		fmt.Fprintf(a.stderr, "process %d runs one command and its stack ends with that: if campaign %s has not ended by then, it goes on when this runs: %s\n", s.info.Pid, name, a.command("dev"))
+	}
 	if a.json {
 		return a.print(map[string]any{"campaign": name, "resumed": resumed, "running": s.own == nil})
 	}

@@ -45,7 +45,7 @@ func (a *app) attach(ctx context.Context) (*session, error) {
 	if running {
 		return a.join(ctx, info)
 	}
-	return a.start(ctx, false, 0)
+	return a.start(ctx, stackFlags{})
 }
 
 // join connects to a stack in another process.
@@ -66,15 +66,21 @@ func (a *app) join(ctx context.Context, info devstack.Info) (*session, error) {
 	}}, nil
 }
 
+// stackFlags are what commands want of a stack of their own.
+type stackFlags struct {
+	ui, lasting bool // lasting: it runs until it is stopped, and not only for one command
+	uiPort      int
+}
+
 // start opens a stack in this process.
-func (a *app) start(ctx context.Context, ui bool, uiPort int) (*session, error) {
+func (a *app) start(ctx context.Context, f stackFlags) (*session, error) {
 	if err := a.refuseServices("this command"); err != nil {
 		return nil, err
 	}
 	if err := a.makeData(); err != nil {
 		return nil, err
 	}
-	st, err := workers.Open(ctx, workers.StackConfig{Data: a.data, UI: ui, UIPort: uiPort, Logger: a.logger(), Getenv: a.getenv})
+	st, err := workers.Open(ctx, workers.StackConfig{Data: a.data, UI: f.ui, UIPort: f.uiPort, Transient: !f.lasting, Logger: a.logger(), Getenv: a.getenv})
 	var file *fs.PathError
 	if errors.As(err, &file) {
 		return nil, environment(err)
@@ -93,7 +99,7 @@ const usualUIPort = 8233
 
 // withUIPort adds the flag that places the Web UI.
 func withUIPort(c *cobra.Command, port *int) {
-	c.Flags().IntVar(port, "ui-port", 0, "port of the Web UI (default 8233, or any that is free)")
+	c.Flags().IntVar(port, "ui-port", 0, "port of the Web UI, from 1 to 65535 (default 8233, or any that is free)")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if *port < 0 || *port > 65535 {
 			return usage("--ui-port is %d: give a port from 1 to 65535", *port)

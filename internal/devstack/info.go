@@ -17,6 +17,8 @@ type Info struct {
 	Namespace       string `json:"namespace"`
 	Stack           string `json:"stack"`
 	Epoch           int64  `json:"epoch"`
+	// Transient says that the stack ends with the command that started it.
+	Transient bool `json:"transient,omitempty"`
 }
 
 // ErrNoInfo: no stack has ever written its info into the data folder.
