@@ -220,7 +220,7 @@ func TestDoctorOfASmallReadOnlyDisk(t *testing.T) {
 func TestDoctorOfStores(t *testing.T) {
 	needDocker(t)
 	c := newCLI(t)
-	c.ok("campaign", "list")
+	c.withStore(func(context.Context, *store.Store) {})
 	c.doctor(exitOK).says("store", doctor.OK, "schema version", "0 campaigns")
 	path := workers.StorePath(c.data())
 	require.NoError(t, os.WriteFile(path, []byte("no database, and no store"), 0o600))
@@ -233,7 +233,7 @@ func TestDoctorOfStores(t *testing.T) {
 func TestDoctorOfOtherVersions(t *testing.T) {
 	needDocker(t)
 	c := newCLI(t)
-	c.ok("campaign", "list")
+	c.withStore(func(context.Context, *store.Store) {})
 	c.sql("ratchet.db", `DELETE FROM schema_version WHERE version_id = (SELECT MAX(version_id) FROM schema_version)`)
 	c.doctor(exitOK).says("store", doctor.Warning, "an older ratchet", "the next start migrates it")
 	c.sql("ratchet.db", `INSERT INTO schema_version (version_id, is_applied) VALUES (99999, 1)`)

@@ -62,20 +62,24 @@ func TestUnknownNames(t *testing.T) {
 
 func TestDataFolder(t *testing.T) {
 	c := newCLI(t)
-	there := func(folder string) {
+	reads := func(folder string, args ...string) {
 		t.Helper()
-		require.FileExists(t, filepath.Join(folder, "ratchet.db"))
+		r := c.run(args...)
+		require.Equal(t, exitOK, r.code, r.stderr)
+		require.Equal(t, "there is no data in the data folder "+folder+"\n", r.stderr)
+		require.NoDirExists(t, folder, "what only reads makes nothing")
 	}
-	c.ok("campaign", "list")
-	there(filepath.Join(c.dir, "state", "ratchet"))
+	reads(filepath.Join(c.dir, "state", "ratchet"), "campaign", "list")
+	reads(filepath.Join(c.dir, "state", "ratchet"), "benchmark", "list", "--json")
 	c.env["XDG_STATE_HOME"] = "relative/paths/are/invalid"
-	c.ok("campaign", "list")
-	there(filepath.Join(c.dir, ".local", "state", "ratchet"))
-	c.ok("campaign", "list", "--data", "mine")
-	there(filepath.Join(c.dir, "mine"))
-	c.ok("--data", filepath.Join(c.dir, "other"), "campaign", "list")
-	there(filepath.Join(c.dir, "other"))
-	st, err := os.Stat(filepath.Join(c.dir, "other"))
+	reads(filepath.Join(c.dir, ".local", "state", "ratchet"), "campaign", "list")
+	reads(filepath.Join(c.dir, "mine"), "campaign", "list", "--data", "mine")
+	reads(filepath.Join(c.dir, "other"), "--data", filepath.Join(c.dir, "other"), "campaign", "list")
+	c.fails(exitUsage, []string{"in the data folder " + c.dir + "/other, which holds no data"}, "campaign", "show", "x", "--data", "other")
+	require.NoDirExists(t, filepath.Join(c.dir, "other"))
+	a := app{data: filepath.Join(c.dir, "other")}
+	require.NoError(t, a.makeData())
+	st, err := os.Stat(a.data)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), st.Mode().Perm(), "for the owner alone")
 	c.fails(exitUsage, []string{"ratchet campaign list --data '" + c.dir + "/with space'"}, "campaign", "show", "x", "--data", "with space")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"ratchet/internal/devstack"
+	"ratchet/internal/store"
 	"ratchet/workers"
 )
 
@@ -51,8 +53,8 @@ func TestDataFolderThatCannotBeUsed(t *testing.T) {
 		return // nothing is forbidden to root
 	}
 	require.NoError(t, os.Mkdir(filepath.Join(c.dir, "sealed"), 0o500))
-	c.fails(exitEnvironment, []string{"data folder", "permission denied", "--data"}, "campaign", "list", "--data", "sealed/data")
-	c.fails(exitEnvironment, []string{filepath.Join(c.dir, "sealed")}, "campaign", "list", "--data", "sealed")
+	c.fails(exitEnvironment, []string{"data folder", "permission denied", "--data"}, "dev", "--data", "sealed/data")
+	c.fails(exitEnvironment, []string{filepath.Join(c.dir, "sealed")}, "dev", "--data", "sealed")
 }
 
 func TestTwoProcessesOnOneDataFolder(t *testing.T) {
@@ -70,7 +72,7 @@ func TestTwoProcessesOnOneDataFolder(t *testing.T) {
 func TestStoreOfANewerVersion(t *testing.T) {
 	c := newCLI(t)
 	file := c.good()
-	c.ok("campaign", "list")
+	c.withStore(func(context.Context, *store.Store) {})
 	path := workers.StorePath(c.data())
 	db, err := sql.Open("sqlite", path)
 	require.NoError(t, err)

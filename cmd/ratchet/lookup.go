@@ -33,7 +33,11 @@ func (a *app) absent(err error, what, id, list string) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return usage("there is no %s %q in the data folder %s (see: %s; --data names another folder)", what, id, a.data, a.command(list))
+	where := a.data
+	if a.bare {
+		where += ", which holds no data"
+	}
+	return usage("there is no %s %q in the data folder %s (see: %s; --data names another folder)", what, id, where, a.command(list))
 }
 
 // hasStore says whether there is a store: in the data folder, or shared.

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // surroundings is what a command knows of the process around it, so that tests
@@ -30,6 +33,7 @@ type app struct {
 	chosen  bool   // data was given by --data
 	verbose bool
 	json    bool
+	bare    bool   // there is no data to read
 	again   string // command line that goes on with what this call began, when it is another one
 }
 
@@ -76,13 +80,35 @@ Docker sandbox, and keeps a commit only on fresh evidence that it measures bette
 	}
 	c.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default: ratchet in the XDG state folder)")
 	c.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more on standard error")
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage("%v (see %s --help)", err, c.CommandPath()) })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%s (see %s --help)", flagProblem(err), c.CommandPath())
+	})
 	c.AddCommand(
 		a.demoCommand(), a.devCommand(), a.runCommand(), a.iterateCommand(), a.validateCommand(), a.schemaCommand(), a.doctorCommand(),
 		a.aaCommand(), a.campaignCommand(), a.changeCommand(), a.receiptCommand(), a.benchmarkCommand(),
 		a.failureCommand(), a.workerCommand(), a.versionCommand(),
 	)
 	return c
+}
+
+// flagProblem says what is wrong with a flag: of a number that cannot be read, what
+// was expected and not what the parser of numbers makes of it.
+func flagProblem(err error) string {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) || !errors.Is(err, strconv.ErrSyntax) && !errors.Is(err, strconv.ErrRange) {
+		return err.Error()
+	}
+	want := "a number"
+	switch f := bad.GetFlag(); f.Value.Type() {
+	case "int", "int64", "uint64":
+		want = "a whole number"
+		if errors.Is(err, strconv.ErrRange) {
+			want += ", and a smaller one"
+		}
+	case "bool":
+		want = "true or false, or nothing"
+	}
+	return fmt.Sprintf("invalid argument %q for \"--%s\" flag: give it %s", bad.GetValue(), bad.GetFlag().Name, want)
 }
 
 // noCommand refuses words after ratchet that are no command.

@@ -123,12 +123,8 @@ func uiPort(asked int) int {
 	return usualUIPort
 }
 
-// openStore opens the store alone, for commands that only read it. A data folder
-// that holds none yet gives an empty one.
+// openStore opens the store that there is, alone.
 func (a *app) openStore(ctx context.Context) (*store.Store, error) {
-	if err := a.makeData(); err != nil {
-		return nil, err
-	}
 	sv, err := a.services()
 	if err != nil {
 		return nil, err
@@ -149,13 +145,38 @@ func (a *app) makeData() error {
 	return nil
 }
 
-// read runs f on the store alone.
+// read runs f on the store alone. Where there is none, f gets an empty one that is
+// gone afterwards: reading leaves no trace in a data folder, nor makes one.
 func (a *app) read(ctx context.Context, f func(*store.Store) error) error {
+	has, err := a.hasStore()
+	if err != nil {
+		return err
+	}
+	if !has {
+		return a.readNothing(ctx, f)
+	}
 	s, err := a.openStore(ctx)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f(s), s.Close())
+}
+
+func (a *app) readNothing(ctx context.Context, f func(*store.Store) error) error {
+	a.bare = true
+	dir, err := os.MkdirTemp("", "ratchet-empty-")
+	if err != nil {
+		return environment(fmt.Errorf("read the data folder %s, which holds no data: %w", a.data, err))
+	}
+	s, err := store.Open(ctx, store.Config{Path: workers.StorePath(dir)})
+	if err != nil {
+		return environment(errors.Join(err, os.RemoveAll(dir)))
+	}
+	err = f(s)
+	if err == nil {
+		fmt.Fprintf(a.stderr, "there is no data in the data folder %s\n", a.data)
+	}
+	return errors.Join(err, s.Close(), os.RemoveAll(dir))
 }
 
 // drive runs f on a stack.

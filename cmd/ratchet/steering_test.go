@@ -11,18 +11,7 @@ import (
 	"ratchet/internal/campaign"
 	"ratchet/internal/model"
 	"ratchet/internal/store"
-	"ratchet/workers"
 )
-
-// rows lets f write into the store of the data folder.
-func (c *cli) rows(f func(ctx context.Context, s *store.Store)) {
-	c.t.Helper()
-	c.ok("campaign", "list") // makes the folder
-	s, err := store.Open(c.t.Context(), store.Config{Path: workers.StorePath(c.data())})
-	require.NoError(c.t, err)
-	f(c.t.Context(), s)
-	require.NoError(c.t, s.Close())
-}
 
 // endedCampaign writes a campaign with a model that has ended, and one call of it.
 func (c *cli) endedCampaign(name string, stopped model.StopReason) {
@@ -39,7 +28,7 @@ func (c *cli) endedCampaign(name string, stopped model.StopReason) {
 		Cost: model.Cost{Sandbox: time.Minute}, Created: now.Add(-time.Hour), Updated: now,
 	}
 	call := model.Call{ID: name, Campaign: name, Generation: 1, Proposer: "coder", Key: "k", Endpoint: "local", Model: "coder", Started: now}
-	c.rows(func(ctx context.Context, s *store.Store) {
+	c.withStore(func(ctx context.Context, s *store.Store) {
 		require.NoError(c.t, s.CreateCampaign(ctx, row))
 		require.NoError(c.t, s.ReserveCall(ctx, store.Fence{}, call, model.Budget{}))
 		call.Status, call.Input, call.Output, call.Money, call.Ended = model.CallAnswered, 1000, 500, 0.25, now
