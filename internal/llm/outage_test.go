@@ -41,7 +41,7 @@ func TestFaultsInFlatBodies(t *testing.T) {
 		t.Run(c.reply.Name(), func(t *testing.T) {
 			s := llmtest.Start(t, llmtest.Config{Script: c.reply, FlatErrors: true})
 			_, err := faultClient(t, faultPool(t, nil, generous), serverEndpoint("only", llmtest.OpenAI, s)).Complete(within(t), faultQuestion, nil)
-			requireFault(t, err, c.kind)
+			requireFault(t, err, fault{kind: c.kind, calls: 1}, s)
 			require.NotContains(t, err.Error(), `"message"`, "the words are taken out of the body")
 		})
 	}
