@@ -31,7 +31,7 @@ func triedAndRefused(t testing.TB) func(context.Context, *store.Store) {
 		require.NoError(t, s.ReserveCall(ctx, none, call, model.Budget{}))
 		call.Status = model.CallAnswered
 		require.NoError(t, s.SettleCall(ctx, call))
-		_, err = s.AddProposal(ctx, none, "tried", 2, model.Proposal{Attempts: []model.Attempt{
+		_, err = s.AddProposal(ctx, none, "tried", 2, model.Proposal{Notes: []string{"search: nothing left to try\x1b[2J"}, Attempts: []model.Attempt{
 			{Key: "k3", Order: 0, Proposer: "coder", Hypothesis: "say \x1b[31mred\x1b[0m", Status: model.AttemptRefused, Stage: "answer", Reason: "code is left out:\n\x1b]0;owned\x07" + strings.Repeat(" and more", 40)},
 			{Key: "k4", Order: 1, Proposer: "coder", Hypothesis: "once more", Status: model.AttemptRefused, Stage: "gate", Reason: "clamp_test.go belongs to the grader"},
 		}})
@@ -59,11 +59,12 @@ func TestAttemptsSayWhyEachWentNoFurther(t *testing.T) {
 	require.Equal(t, "code is left out:\n\x1b]0;owned\x07"+strings.Repeat(" and more", 40), v.Attempts[0].Reason, "whole, and as it was")
 	require.Nil(t, v.Attempts[0].Score, "nothing was run")
 	require.NotNil(t, v.Attempts[0].Targets)
+	require.Equal(t, []string{"search: nothing left to try\x1b[2J"}, v.Notes)
 
 	c.withStore(refusedGeneration(t))
 	out := c.ok("campaign", "attempts", "tried")
 	for _, text := range []string{"generation 2 of campaign tried: · rejected: all 2 candidates were refused", "coder  refused  answer", "of: say \\u001b[31mred",
-		"clamp_test.go belongs to the grader", "the models of coder: 1000 tokens, cost 0.5", "whole in: ratchet campaign attempts tried --generation 2 --json"} {
+		"clamp_test.go belongs to the grader", "note: search: nothing left to try\\u001b[2J", "the models of coder: 1000 tokens, cost 0.5", "whole in: ratchet campaign attempts tried --generation 2 --json"} {
 		require.Contains(t, out, text)
 	}
 	require.NotContains(t, out, "\x1b")
@@ -97,7 +98,7 @@ func TestAttemptsThatAreNotThere(t *testing.T) {
 	require.Contains(t, c.ok("campaign", "attempts", "empty"), "campaign empty has not proposed anything yet")
 	var v attemptsView
 	c.document(&v, "campaign", "attempts", "empty")
-	require.Equal(t, attemptsView{Campaign: "empty", Attempts: []attemptView{}, Proposers: []proposerCost{}}, v)
+	require.Equal(t, attemptsView{Campaign: "empty", Notes: []string{}, Attempts: []attemptView{}, Proposers: []proposerCost{}}, v)
 }
 
 // TestReportsLeadToTheAttempts: whoever reads that all was refused is told where the reasons are.

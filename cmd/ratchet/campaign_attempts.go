@@ -49,6 +49,7 @@ type attemptsView struct {
 	Generation int            `json:"generation"`
 	Outcome    string         `json:"outcome"` // empty while the generation runs
 	Reason     string         `json:"reason"`
+	Notes      []string       `json:"notes"` // which proposer could not work, and why
 	Attempts   []attemptView  `json:"attempts"`
 	Proposers  []proposerCost `json:"proposers"`
 }
@@ -134,7 +135,7 @@ func latestGeneration(ctx context.Context, s *store.Store, name string) (int, er
 }
 
 func viewAttempts(ctx context.Context, s *store.Store, name string, n int) (attemptsView, error) {
-	v := attemptsView{Campaign: name, Generation: n, Attempts: []attemptView{}, Proposers: []proposerCost{}}
+	v := attemptsView{Campaign: name, Generation: n, Notes: []string{}, Attempts: []attemptView{}, Proposers: []proposerCost{}}
 	if n == 0 {
 		return v, nil
 	}
@@ -143,10 +144,11 @@ func viewAttempts(ctx context.Context, s *store.Store, name string, n int) (atte
 		return v, err
 	}
 	v.Outcome, v.Reason = string(g.Outcome), g.Reason
-	rows, err := s.Attempts(ctx, name, n)
-	if err != nil {
+	p, err := s.Proposal(ctx, name, n)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return v, err
 	}
+	v.Notes = orEmpty(p.Notes)
 	changes, err := s.Changes(ctx, store.ChangeFilter{Campaign: name})
 	if err != nil {
 		return v, err
@@ -157,7 +159,7 @@ func viewAttempts(ctx context.Context, s *store.Store, name string, n int) (atte
 			became[c.Attempt] = c.ID
 		}
 	}
-	for _, r := range rows {
+	for _, r := range p.Attempts {
 		v.Attempts = append(v.Attempts, viewAttempt(r, became[r.Key]))
 	}
 	v.Proposers, err = turnCosts(ctx, s, name, n)
@@ -253,6 +255,9 @@ func (a *app) printAttempts(v attemptsView) error {
 	}
 	if err := a.list("by\tstatus\tstage\tscore\tsandbox\ttargets\treason", rows, "it has no candidates"); err != nil {
 		return err
+	}
+	for _, n := range v.Notes {
+		a.say("note: %s", cell(n))
 	}
 	for _, c := range v.Proposers {
 		if c.Tokens > 0 {

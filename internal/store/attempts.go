@@ -80,6 +80,16 @@ func (s *Store) Proposed(ctx context.Context, campaign string, generation int) (
 	return err == nil, wrap("read the proposal of", generationName(campaign, generation), err)
 }
 
+// Proposal reads what was proposed for a generation, with the attempts by Order;
+// ErrNotFound before AddProposal succeeded for it.
+func (s *Store) Proposal(ctx context.Context, campaign string, generation int) (model.Proposal, error) {
+	row, err := proposalTable.one(ctx, s.readers, "WHERE campaign = $1 AND generation = $2", campaign, generation)
+	if err == nil {
+		row.Attempts, err = attemptTable.all(ctx, s.readers, inGeneration, campaign, generation)
+	}
+	return row.Proposal, wrap("read the proposal of", generationName(campaign, generation), err)
+}
+
 // Attempts reads a generation's attempts, by Order.
 func (s *Store) Attempts(ctx context.Context, campaign string, generation int) ([]model.Attempt, error) {
 	all, err := attemptTable.all(ctx, s.readers, inGeneration, campaign, generation)

@@ -103,6 +103,11 @@ func TestAddProposalAgain(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
+		got, err := s.Proposal(ctx, "c", 3)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		_, err = s.Proposal(ctx, "c", 4)
+		require.ErrorIs(t, err, ErrNotFound)
 		none, err := s.AddProposal(ctx, Fence{}, "c", 4, model.Proposal{})
 		require.NoError(t, err)
 		require.Equal(t, model.Proposal{Attempts: []model.Attempt{}, Notes: []string{}}, none)
