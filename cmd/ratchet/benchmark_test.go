@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"os"
@@ -15,7 +16,6 @@ import (
 	"ratchet/internal/model"
 	"ratchet/internal/report"
 	"ratchet/internal/store"
-	"ratchet/workers"
 )
 
 // testBenchmark measures three commits outside any campaign and compares them.
@@ -151,15 +151,13 @@ func (c *cli) latest(name string) string {
 // stored puts benchmarks into the store of the data folder.
 func (c *cli) stored(all ...model.Benchmark) {
 	c.t.Helper()
-	c.ok("benchmark", "list") // makes the data folder
-	s, err := store.Open(c.t.Context(), store.Config{Path: workers.StorePath(c.data())})
-	require.NoError(c.t, err)
-	for i, b := range all {
-		b.Started = time.Date(2024, 1, 1, 0, 0, i, 0, time.UTC)
-		_, err := s.SaveBenchmark(c.t.Context(), b)
-		require.NoError(c.t, err)
-	}
-	require.NoError(c.t, s.Close())
+	c.withStore(func(ctx context.Context, s *store.Store) {
+		for i, b := range all {
+			b.Started = time.Date(2024, 1, 1, 0, 0, i, 0, time.UTC)
+			_, err := s.SaveBenchmark(ctx, b)
+			require.NoError(c.t, err)
+		}
+	})
 }
 
 // speed is a benchmark of one metric, in milliseconds.
