@@ -18,7 +18,7 @@ import (
 
 // Two engines stand for two processes: what they share is the host alone.
 func TestOneImageIsMadeOnceOnAHost(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	ref := "ratchet/test-once:" + uuid.NewString()[:8]
 	var made atomic.Int32
 	var wg sync.WaitGroup
@@ -47,7 +47,7 @@ func TestOneImageIsMadeOnceOnAHost(t *testing.T) {
 
 // Whoever could not make it leaves it to the next.
 func TestAFailureLeavesTheImageToTheNext(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	ref, e := "ratchet/test-once:"+uuid.NewString()[:8], engine(t)
 	bad := errors.New("no room")
 	for range 2 {
@@ -60,6 +60,6 @@ func TestAFailureLeavesTheImageToTheNext(t *testing.T) {
 
 // Where locks cannot be had, images are made all the same.
 func TestWithoutAFolderForLocks(t *testing.T) {
-	t.Setenv("TMPDIR", "/nowhere/at/all")
+	t.Setenv("XDG_CACHE_HOME", "/proc/nowhere")
 	alone(t.Context(), "x")()
 }
