@@ -35,25 +35,23 @@ func milder(a, b error) error {
 
 // collection is a proposal in the making.
 type collection struct {
-	candidates []made
+	candidates []model.Candidate
+	repaired   []model.Candidate // that needed another turn
 	refused    []propose.Refused
 	equal      int // candidates that another sample came up with too
 	seen       map[string]bool
-}
-
-// made is a candidate and how it came about.
-type made struct {
-	model.Candidate
-	repaired bool
 }
 
 func (c *collection) add(o outcome) {
 	switch {
 	case o.candidate != nil && c.seen[o.candidate.Key]:
 		c.equal++
+	case o.candidate != nil && o.repaired:
+		c.seen[o.candidate.Key] = true
+		c.repaired = append(c.repaired, *o.candidate)
 	case o.candidate != nil:
 		c.seen[o.candidate.Key] = true
-		c.candidates = append(c.candidates, made{*o.candidate, o.repaired})
+		c.candidates = append(c.candidates, *o.candidate)
 	case o.refused != nil && !c.seen[o.refused.Key]:
 		c.seen[o.refused.Key] = true
 		c.refused = append(c.refused, *o.refused)
@@ -62,24 +60,9 @@ func (c *collection) add(o outcome) {
 
 // best are the candidates by expected gain, those that needed no repair first.
 func (c *collection) best() []model.Candidate {
-	slices.SortStableFunc(c.candidates, func(a, b made) int {
-		return cmp.Or(cmp.Compare(b.ExpectedGain, a.ExpectedGain), compareBool(a.repaired, b.repaired))
-	})
-	var out []model.Candidate
-	for _, m := range c.candidates {
-		out = append(out, m.Candidate)
-	}
-	return out
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
+	all := slices.Concat(c.candidates, c.repaired)
+	slices.SortStableFunc(all, func(a, b model.Candidate) int { return cmp.Compare(b.ExpectedGain, a.ExpectedGain) })
+	return all
 }
 
 // collect makes a proposal of what the samples gave, in their order.
@@ -98,7 +81,7 @@ func (q *query) collect(outcomes []outcome) (propose.Proposal, error) {
 		out.Exhausted = out.Exhausted || o.exhausted
 		c.add(o)
 	}
-	if len(c.candidates)+len(c.refused) == 0 && met != nil && !out.Exhausted {
+	if len(c.seen) == 0 && met != nil && !out.Exhausted {
 		return propose.Proposal{}, q.failed(met)
 	}
 	if c.equal > 0 {
