@@ -37,7 +37,7 @@ func TestHedgesKeepToTheBudget(t *testing.T) {
 	stalling := server(t, llmtest.Queue(append(llmtest.Repeat(6, answer), llmtest.Every(5, llmtest.Stall("word word", 1), answer))...))
 	l := modelLab(t, stalling, func(c *campaign.Spec) {
 		c.Budget.Tokens = limit
-		c.Endpoints[0].Deadline.FirstToken, c.Endpoints[0].Deadline.Stall = campaign.Duration(2*time.Second), campaign.Duration(2*time.Second)
+		c.Endpoints[0].Deadline.FirstToken, c.Endpoints[0].Deadline.Stall = campaign.Duration(6*time.Second), campaign.Duration(6*time.Second)
 		other := c.Endpoints[0]
 		other.Name, other.URL, other.Price.Output = "other", quick.V1(), 9e5
 		c.Endpoints = append(c.Endpoints, other)
